@@ -1,18 +1,20 @@
+import { spawn } from "node:child_process";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
+import { freePort } from "./deployment/freePort.js";
 import { gasWaiver } from "./support/commandLine.js";
 import { dataFolder } from "./support/dataFolder.js";
 import { freshFolder } from "./support/freshFolder.js";
-import { Program, processesWith } from "./support/program.js";
+import { GAS_WAIVER, Program, processesWith } from "./support/program.js";
 
 /** The most time that a program may take to end after a signal, also while it starts. */
 const END_WITHIN_MS = 5_000;
 
 const devArguments = (dataDir: string, ...flags: string[]) => [
   "dev",
-  "--port",
-  "0",
+  ...(flags.includes("--port") ? [] : ["--port", "0"]),
   "--rpc-port",
   "0",
   "--data-dir",
@@ -88,6 +90,26 @@ describe.concurrent("a start that fails", () => {
     expect(program.stderr).toContain("--block-time");
   });
 });
+
+it.runIf(existsSync("/dev/full"))(
+  "a service whose standard output and log are on a full disk works, and ends by a signal",
+  async () => {
+    const port = await freePort();
+    const full = openSync("/dev/full", "w");
+    const args = [GAS_WAIVER, ...devArguments(await dataFolder(), "--no-demo", "--port", String(port))];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", full, full] });
+    closeSync(full);
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    const health = async (): Promise<number> => {
+      const answer = fetch(`http://127.0.0.1:${port}/v1/health`).then(({ status }) => status);
+      const status = await Promise.race([answer.catch(() => 0), ended.then(() => -1)]);
+      return status === 0 ? await health() : status;
+    };
+    expect(await health()).toBe(200);
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+  },
+);
 
 describe("a second start on the same data folder", () => {
   it("finds the earlier submissions, and adopts its new chain", async () => {

@@ -16,13 +16,16 @@ export async function main(argv: readonly string[]): Promise<never> {
   let delayMs = 0;
   const signal = listenForSignals(process, exit, () => ({ overdueStatus, delayMs }));
   let needsReader = false;
-  // The reader of standard output has closed the pipe: end, as after a signal. An export is then not complete.
-  process.stdout.on("error", () => exit(needsReader ? STATUS.failed : STATUS.ok));
+  let isService = false;
+  // The reader of standard output has closed the pipe: end, as after a signal. An export is then not complete. A service goes on.
+  process.stdout.on("error", () => isService || exit(needsReader ? STATUS.failed : STATUS.ok));
+  process.stderr.on("error", () => {});
   const env = takeEnvironment(process.env);
   const status = await run(argv, {
     env,
     onCommand: (command) => {
-      if (command.isService) overdueStatus = STATUS.ok;
+      isService = command.isService === true;
+      if (isService) overdueStatus = STATUS.ok;
     },
     delayShutdown: (ms) => {
       delayMs = ms;
