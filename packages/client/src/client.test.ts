@@ -86,6 +86,25 @@ describe("submit", () => {
     ]);
   });
 
+  it("leaves nothing in doubt with a node, and takes no proxy whose codes are numbers for one", async () => {
+    const error = { code: -32600, message: "invalid request" };
+    const answers = [
+      { status: 200, answer: { jsonrpc: "2.0", id: null, error }, isNode: true },
+      { status: 400, answer: { jsonrpc: "2.0", id: null, error }, isNode: true },
+      { status: 504, answer: { error: { code: 504, message: "upstream timeout" } }, isNode: false },
+    ];
+    let next = answers[0];
+    const url = await serviceWith((_, response) =>
+      response.writeHead(next?.status ?? 0).end(JSON.stringify(next?.answer)),
+    );
+    for (next of answers) {
+      const thrown = await errorOf(collect(clientOf(url).submit(["0x01"])));
+      expect(thrown).toBeInstanceOf(MalformedAnswerError);
+      expect(thrown.message.includes("JSON-RPC node"), thrown.message).toBe(next.isNode);
+      expect(thrown.inDoubt).toHaveLength(next.isNode ? 0 : 1);
+    }
+  });
+
   it("names the address behind a redirect, on which the key is lost", async () => {
     const { origin } = new URL(await serviceWith((_, response) => response.writeHead(308).end()));
     const moved = origin.replace("127.0.0.1", "localhost");

@@ -188,10 +188,9 @@ export class WalletCallsError extends WaiverClientError {
   }
 }
 
-/** Whether the answer that could not be read is one of JSON-RPC. Codes of its errors are numbers. */
-function isFromNode(cause: unknown): boolean {
-  const { jsonrpc, code } = Object(cause instanceof WireError && cause.received);
-  return jsonrpc !== undefined || typeof code === "number";
+/** Whether the answer that could not be read is one of JSON-RPC, so that no service was asked. */
+export function isFromNode(cause: unknown): boolean {
+  return cause instanceof WireError && Object(cause.received).jsonrpc !== undefined;
 }
 
 /**

@@ -2,6 +2,7 @@ import { type ErrorDetails, isReason, retryOf } from "@gas-waiver/protocol/wire"
 import {
   ConnectionFailedError,
   InvalidArgumentError,
+  isFromNode,
   MalformedAnswerError,
   RequestRefusedError,
   WaiverClientError,
@@ -19,8 +20,9 @@ const REASONS_BEFORE_ACCEPTANCE: ReadonlySet<string | undefined> = new Set([
  */
 export function isSurelyNotAccepted(error: unknown): boolean {
   if (error instanceof ConnectionFailedError) return error.certainty === "not_sent";
-  // Whoever answered has no such route, so it is no gas-waiver service.
-  if (error instanceof MalformedAnswerError) return error.status === 404 || error.status === 405;
+  // Whoever answered has no such route, or is a node, so it is no gas-waiver service.
+  if (error instanceof MalformedAnswerError)
+    return [404, 405].includes(error.status) || isFromNode(error.cause);
   if (!(error instanceof RequestRefusedError)) return error instanceof InvalidArgumentError;
   const { status, code, reason } = error;
   return status < 500 || code === "QUEUE_FULL" || REASONS_BEFORE_ACCEPTANCE.has(reason);

@@ -146,7 +146,7 @@ export function requestErrorBody(error: ProtocolError): RequestErrorBody {
  */
 export function parseRequestErrorBody(value: unknown): RequestErrorBody {
   const body = membersOf(value);
-  if (!("error" in body)) throw new WireError("the answer has no error object", value);
+  if (!("error" in body) || "jsonrpc" in body) throw new WireError("the answer has no error object", value);
   return { error: parseErrorBody(body.error) };
 }
 
