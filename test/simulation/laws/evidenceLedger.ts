@@ -11,8 +11,6 @@ export interface Refusal {
   readonly hash: Hex;
   readonly at: number;
   readonly error: CallError;
-  /** The requests that had carried these bytes until then. */
-  readonly deliveries: number;
 }
 
 /** Remembers by the InnerTx all that nodes received, had and answered. The laws judge the service by this. */
@@ -104,7 +102,7 @@ export class EvidenceLedger {
     if (reply === undefined || !isObject(reply.error)) return;
     const refusals = this.#refusals.get(innerHash) ?? [];
     const error = reply.error as unknown as CallError;
-    refusals.push({ hash, at: this.#clock.now(), error, deliveries: this.deliveriesOf(hash) });
+    refusals.push({ hash, at: this.#clock.now(), error });
     this.#refusals.set(innerHash, refusals);
   }
 }

@@ -106,10 +106,11 @@ describe("the proof of a failure", () => {
     expect(judgeGap(0, answerWith(NOT_FOR_FREE))).toBeUndefined();
   });
 
-  it("by age is there where the only request with each wrapper was answered by a rule for which no node has it", () => {
+  it("by age is there where each request with each wrapper was answered by a rule for which no node has it", () => {
     expect(judge("NOT_BROADCAST")).toBeUndefined();
     expect(judge("NOT_BROADCAST", [0, NOT_FOR_FREE], [1, NOT_FOR_FREE])).toBeUndefined();
-    expect(judge("NOT_BROADCAST", [0, NOT_FOR_FREE], [0, NOT_FOR_FREE])).toBe("S1");
+    expect(judge("NOT_BROADCAST", [0, NOT_FOR_FREE], [0, NOT_FOR_FREE])).toBeUndefined();
+    expect(judge("NOT_BROADCAST", [0, UNCLEAR], [0, NOT_FOR_FREE])).toBe("S1");
     expect(judge("NOT_BROADCAST", [0, NOT_FOR_FREE], [1, UNCLEAR])).toBe("S1");
   });
 
@@ -129,6 +130,6 @@ describe("the proof of a failure", () => {
     expect(judge("INTRINSIC_GAS_TOO_LOW", [0, TOO_LITTLE_GAS])).toBeUndefined();
     expect(judge("INTRINSIC_GAS_TOO_LOW", [0, NOT_FOR_FREE], [1, TOO_LITTLE_GAS])).toBeUndefined();
     expect(judge("INTRINSIC_GAS_TOO_LOW", [0, UNCLEAR], [1, TOO_LITTLE_GAS])).toBe("S1");
-    expect(judge("INTRINSIC_GAS_TOO_LOW", [0, TOO_LITTLE_GAS], [0, TOO_LITTLE_GAS])).toBe("S1");
+    expect(judge("INTRINSIC_GAS_TOO_LOW", [0, UNCLEAR], [0, TOO_LITTLE_GAS])).toBe("S1");
   });
 });

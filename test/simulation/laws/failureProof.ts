@@ -43,7 +43,7 @@ export function unproven(
   if (isUsedByAnother(submission, chain)) return undefined;
   const wrappers = ledger.wrappersOf(submission.innerHash);
   const delivered = wrappers.filter(({ hash }) => ledger.deliveriesOf(hash) > 0);
-  const kinds = new Map(delivered.map(({ hash }) => [hash, onlyAnswerTo(hash, submission, ledger)]));
+  const kinds = new Map(delivered.map(({ hash }) => [hash, lastRefusalOf(hash, submission, ledger)]));
   const isOpen = ({ hash, waiver, nonce }: Wrapper) =>
     !NOT_TAKEN.has(kinds.get(hash)) && chain.nonceOf(waiver) <= nonce && !loss.hasNonce(waiver, nonce);
   const open = delivered.filter(isOpen).length;
@@ -75,14 +75,19 @@ function wasWithoutWaiver({ head, lastWithoutWaiver }: SimulatedChain): boolean 
   return head.timestamp - lastWithoutWaiver <= REGISTRY_SECONDS;
 }
 
-/** The kind of the answer to the only request that ever carried a wrapper; undefined where there was another, or no clear one. */
-function onlyAnswerTo(
+/**
+ * The kind of the last answer to a wrapper; undefined unless each request that ever carried its bytes was answered by a rule for which the
+ * node does not have it. Bytes that are signed anew under the same nonce are the same.
+ */
+function lastRefusalOf(
   hash: Hex,
   { innerHash }: UserSubmission,
   ledger: EvidenceLedger,
 ): SendVerdictKind | undefined {
-  const answer = ledger.refusalsOf(innerHash).find((one) => one.hash === hash);
-  return answer && ledger.deliveriesOf(hash) === 1 ? classifySendError(answer.error).kind : undefined;
+  const answers = ledger.refusalsOf(innerHash).filter((one) => one.hash === hash);
+  const kinds = answers.map(({ error }) => classifySendError(error).kind);
+  const isNowhere = kinds.length === ledger.deliveriesOf(hash) && kinds.every((kind) => NOT_TAKEN.has(kind));
+  return isNowhere ? kinds.at(-1) : undefined;
 }
 
 function unprovenGap({ user, nonce, sender, triedAt }: UserSubmission, at: number, sources: ProofSources) {

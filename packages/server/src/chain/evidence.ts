@@ -42,7 +42,10 @@ export interface Presence {
   readonly is: "shown" | "absent" | "unclear";
 }
 
-/** The bytes that this process has signed and has not sent. Bytes from the store are other objects, and may have been sent. */
+/**
+ * The bytes that this process has signed and has not sent. Bytes from the store are other objects, and may have been sent. Bytes that are
+ * signed anew under the same nonce equal earlier ones: each request with those was answered as not taken, or the store keeps them as open.
+ */
 const unsent = new WeakSet<Uint8Array>();
 
 /** Takes note of bytes that this process has just signed under its lease, before they are stored. */
