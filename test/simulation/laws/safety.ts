@@ -22,9 +22,12 @@ export class Safety {
     this.#options = options;
   }
 
-  /** Whether a submission has failed with what counts as proof. */
-  hasFailedRightly({ innerHash }: UserSubmission): boolean {
-    return this.#excused.has(innerHash);
+  /** Whether a submission has failed with what counts as proof, or waits behind a nonce of its sender whose submission has. */
+  isExcused({ innerHash, user, nonce, sender }: UserSubmission): boolean {
+    const next = this.#options.chain.nonceOf(sender);
+    const isInFront = (one: UserSubmission) =>
+      one.user === user && one.nonce < nonce && next <= BigInt(one.nonce) && this.#excused.has(one.innerHash);
+    return this.#excused.has(innerHash) || this.#options.submissions().some(isInFront);
   }
 
   /** Judges the last line of a submission. */

@@ -139,7 +139,7 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
     lines.length > 0 && chain.blockOf(innerHash) !== undefined;
   const isTroubled = (one: UserSubmission) =>
     !isHonest(one) ||
-    safety.hasFailedRightly(one) ||
+    safety.isExcused(one) ||
     (one.acceptedAt !== undefined && one.acceptedAt <= honesty.lossUntil);
   let settledAt: number | undefined;
   return {
@@ -149,7 +149,7 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
     },
     async onTick(all: readonly UserSubmission[]) {
       submissions = all;
-      liveness.onTick(all.filter((one) => isHonest(one) && !safety.hasFailedRightly(one)));
+      liveness.onTick(all.filter((one) => isHonest(one) && !safety.isExcused(one)));
       const mayWait = liveness.mayWait();
       if (mayWait.length === 0) return;
       const waiting = waitingIn(await world.readStore(), all.filter(isHonest), chain);
