@@ -31,6 +31,8 @@ export class Replica {
   #owner: Owner;
   #network: Network | undefined;
   #leaving = new AbortController();
+  /** The processes that have been told to leave, and have not ended. */
+  readonly #left = new Set<Owner>();
   #starts = 0;
   /** A supervisor starts it again if it ends by itself. */
   #isWanted = false;
@@ -71,9 +73,17 @@ export class Replica {
     return runAs(this.#owner, code);
   }
 
-  /** Starts it, and tries again while the start fails, as a supervisor does. Resolves once it runs. */
+  /**
+   * Starts it, and tries again while the start fails, as a supervisor does. One that is started already stays as it is. Resolves once it
+   * runs.
+   */
   async start(): Promise<void> {
+    if (this.#isWanted) return;
     this.#isWanted = true;
+    await this.#open();
+  }
+
+  async #open(): Promise<void> {
     const owner = new Owner(this.#starts++ === 0 ? this.name : `${this.name}.${this.#starts}`);
     owner.clockStepMs = this.#owner.clockStepMs;
     this.#owner = owner;
@@ -100,7 +110,7 @@ export class Replica {
     this.#end(owner);
     await new Promise<void>((resolve) => void realm.clock.schedule(RESTART_MS, resolve, undefined));
     // It may have been killed for good, or started by others, meanwhile.
-    if (this.#isWanted && this.#owner === owner) await this.start();
+    if (this.#isWanted && this.#owner === owner) await this.#open();
   }
 
   /** Ends it as SIGKILL does: nothing of it happens any more, and the database ends its sessions. */
@@ -125,6 +135,7 @@ export class Replica {
     this.#network = undefined;
     this.#leaving.abort();
     const owner = this.#owner;
+    this.#left.add(owner);
     const leaving = this.run(async () => {
       await network.drain();
       await network.close();
@@ -135,8 +146,15 @@ export class Replica {
     );
   }
 
+  /** Ends all its processes, because the world is over. One that went on would work in the next world. */
+  endAll(): void {
+    this.kill();
+    for (const owner of this.#left) this.#end(owner);
+  }
+
   #end(owner: Owner): void {
     const { realm, dropSessions } = this.#parts;
+    this.#left.delete(owner);
     owner.isDead = true;
     owner.isFrozen = false;
     owner.held.length = 0;

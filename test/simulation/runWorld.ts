@@ -64,7 +64,7 @@ export async function runWorld(plan: WorldPlan, options: RunWorldOptions): Promi
     const { statements, lockWaits } = realm.gate;
     const virtualMs = realm.clock.now;
     const digest = realm.journal.digest();
-    for (const replica of replicas) replica.kill();
+    for (const replica of replicas) replica.endAll();
     await realm.activity.settled();
     return {
       ...{ plan, digest, violations: [...violations, ...crashes], virtualMs, lines: realm.journal.lines },

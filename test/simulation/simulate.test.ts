@@ -73,6 +73,15 @@ describe("a world", () => {
     expect(new Set(all.map(({ digest }) => digest)).size).toBe(1);
   });
 
+  it("leaves no process behind that works in the next one, where two behaviours start a replica", async () => {
+    const killed = worldWith({ deed: "kill", replica: 0 }, 5_000);
+    const left = worldWith({ deed: "leave", replica: 0 }, 7_000);
+    const plan = { ...killed, behaviours: [...killed.behaviours, ...left.behaviours] };
+    const first = await processes[0]?.run(plan);
+    const second = await processes[0]?.run(plan);
+    expect(second?.digest).toBe(first?.digest);
+  });
+
   it("goes on after a failover that forgets what was broadcast to a node that has lost it", async () => {
     const whole = { share: 1, subject: {} };
     const plan: WorldPlan = {
