@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { aborted, listenForSignals } from "./interruption.js";
+import { aborted, keepHangups, listenForSignals } from "./interruption.js";
 
 let source: EventEmitter;
 let statuses: number[];
@@ -62,5 +62,27 @@ describe("listenForSignals", () => {
     expect(statuses).toEqual([]);
     vi.advanceTimersByTime(1);
     expect(statuses).toEqual([0]);
+  });
+});
+
+describe("keepHangups", () => {
+  it("brings a SIGHUP that came early to whoever listens, once, and later ones as they come", () => {
+    const { release, listen: onHangup } = keepHangups(source);
+    source.emit("SIGHUP");
+    source.emit("SIGHUP");
+    release();
+    let reloads = 0;
+    expect(source.listenerCount("SIGHUP")).toBe(1);
+    onHangup(() => reloads++);
+    vi.runAllTimers();
+    expect(reloads).toBe(1);
+    source.emit("SIGHUP");
+    expect(reloads).toBe(2);
+  });
+
+  it("lets SIGHUP end a command that does not listen", () => {
+    keepHangups(source).release();
+    vi.runAllTimers();
+    expect(source.listenerCount("SIGHUP")).toBe(0);
   });
 });

@@ -46,6 +46,33 @@ export function listenForSignals(source: SignalSource, exit: Exit, terms: () => 
   return interruption.signal;
 }
 
+interface HangupSource {
+  on(name: "SIGHUP", listener: () => void): unknown;
+  off(name: "SIGHUP", listener: () => void): unknown;
+}
+
+export type Hangups = ReturnType<typeof keepHangups>;
+
+/**
+ * Keeps a SIGHUP that comes while the program loads for a command that reloads by it. It would end the process, which
+ * supervisors take for a wish.
+ */
+export function keepHangups(source: HangupSource) {
+  let isHungUp = false;
+  const note = () => {
+    isHungUp = true;
+  };
+  source.on("SIGHUP", note);
+  return {
+    /** The command begins to run: SIGHUP ends one that does not listen at once. */
+    release: () => void setImmediate(() => source.off("SIGHUP", note)),
+    listen(listener: () => void): void {
+      source.on("SIGHUP", listener);
+      if (isHungUp) listener();
+    },
+  };
+}
+
 /** The abort reason after SIGINT or SIGTERM. */
 export class InterruptedError extends Error {
   override readonly name = "InterruptedError";

@@ -1,6 +1,6 @@
 import type { Terminal } from "./command.js";
 import { STATUS } from "./exitStatus.js";
-import { listenForSignals } from "./interruption.js";
+import { type Hangups, keepHangups, listenForSignals } from "./interruption.js";
 import { printable } from "./output/printable.js";
 import { takeEnvironment } from "./processSecrets.js";
 import { run } from "./run.js";
@@ -10,7 +10,7 @@ import type { Environment } from "./settings/readSettings.js";
  * Runs a command and ends the process with its status. Only `settings/secretFile.ts` uses `process` besides, for its user.
  * It imports little before it listens for signals, so that a signal early in the start-up is heard.
  */
-export async function main(argv: readonly string[]): Promise<never> {
+export async function main(argv: readonly string[], hangups: Hangups = keepHangups(process)): Promise<never> {
   const exit = (status: number) => process.exit(status);
   let overdueStatus: number = STATUS.failed;
   let delayMs = 0;
@@ -24,6 +24,7 @@ export async function main(argv: readonly string[]): Promise<never> {
   const status = await run(argv, {
     env,
     onCommand: (command) => {
+      hangups.release();
       isService = command.isService === true;
       if (isService) overdueStatus = STATUS.ok;
     },
@@ -47,7 +48,7 @@ export async function main(argv: readonly string[]): Promise<never> {
       }),
     printError: (line) => process.stderr.write(`${printable(line)}\n`),
     signal,
-    onHangup: (listener) => process.on("SIGHUP", listener),
+    onHangup: hangups.listen,
   });
   return process.exit(status);
 }
