@@ -158,10 +158,10 @@ async function startParts(foundations: KeyedFoundations) {
   const paces = createRequestPaces(options.rpcRatePerSecond);
   const rpc = createRpc({ ...options, signal, heads, paces });
   const chain = new NodeClient(rpc, options.chainId);
-  // A call of a wallet on which a node hangs makes no node rest for the lanes.
-  const gatewayRpc = createRpc({
-    ...{ ...options, signal, heads, paces, isGateway: true, maxResponseBytes: options.gatewayAnswerBytes },
-  });
+  // A call that a client has chosen, on which a node hangs or by which its limit is reached, makes no node rest for the lanes.
+  const ofClients = { ...options, signal, heads, paces, maxResponseBytes: options.gatewayAnswerBytes };
+  const gatewayRpc = createRpc({ ...ofClients, readPriority: "gateway" });
+  const checkedChain = new NodeClient(createRpc({ ...ofClients, readPriority: "check" }), options.chainId);
   const replayRpc = createRpc({ ...options, signal, heads, paces, maxResponseBytes: MAX_REPLAY_BYTES });
   const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
@@ -186,7 +186,8 @@ async function startParts(foundations: KeyedFoundations) {
   const failureAudit = startAuditingFailures({ store, failures, log });
   return {
     ...foundations,
-    ...{ earlierSubmissions, chain, gatewayRpc, served, relay, watch, readiness, failures, failureAudit },
+    ...{ earlierSubmissions, chain, checkedChain, gatewayRpc, served, relay },
+    ...{ watch, readiness, failures, failureAudit },
   };
 }
 

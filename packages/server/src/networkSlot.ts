@@ -260,7 +260,7 @@ export type PortsOfApps = { readonly [Name in keyof HttpApps]: Port };
  * for the network on to them.
  */
 export function createHttpApps(parts: NetworkParts, version: string, ports: PortsOfApps): HttpApps {
-  const { options, store, adminTokens, chain, served, relay, loop } = parts;
+  const { options, store, adminTokens, chain, checkedChain, served, relay, loop } = parts;
   const { intake, metrics, policies } = relay;
   const { chainRef } = served;
   const reading = store.forRole("reading");
@@ -277,7 +277,7 @@ export function createHttpApps(parts: NetworkParts, version: string, ports: Port
         waivers: relay.waivers,
       },
       checker: createChecker({
-        ...{ store: reading, chain, options, policies, chainRef, loop },
+        ...{ store: reading, chain: checkedChain, options, policies, chainRef, loop },
         isShuttingDown: () => intake.isStopping,
       }),
       port: ports.api,

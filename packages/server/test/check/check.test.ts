@@ -166,6 +166,19 @@ describe("a check beside other requests", () => {
     expect(new Set(refused)).toEqual(new Set(["QUEUE_AT_CAPACITY"]));
   });
 
+  it("holds up no lane where it reaches a limit of the node, which asks for silence", async () => {
+    const service = await services.start();
+    const limited = { kind: "answer", status: 429, body: "{}", headers: { "retry-after": "3600" } } as const;
+    service.node.script = ({ methods }) => (methods.includes("eth_getBalance") ? limited : undefined);
+    expect((await post(service, [innerOf(1)])).status).toBe(503);
+    const askedAt = performance.now();
+    expect(await service.submit([innerOf(1)], { query: "?wait=included" })).toMatchObject([
+      { success: true },
+    ]);
+    // A node that asks for silence is asked again after 30 s.
+    expect(performance.now() - askedAt).toBeLessThan(30_000);
+  });
+
   it("is refused while the node cannot be reached, unless no transaction needs its sender's account", async () => {
     const service = await services.start();
     await service.node.close();

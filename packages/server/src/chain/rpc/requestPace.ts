@@ -2,7 +2,7 @@ import { Ledger, type Terms } from "../../util/ledger.js";
 import { type HttpAnswer, NoAnswerError, type Poster } from "./httpPoster.js";
 
 /** The order in which requests to a node that takes only so many get their turn. */
-export const PRIORITIES = ["send", "read", "gateway"] as const;
+export const PRIORITIES = ["send", "read", "check", "gateway"] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
 /** A node may ask for silence of this length at most; then it is asked again. */
@@ -20,6 +20,7 @@ export class RequestPace {
   readonly #waiting: Readonly<Record<Priority, Set<(hasTurn: boolean) => void>>> = {
     send: new Set(),
     read: new Set(),
+    check: new Set(),
     gateway: new Set(),
   };
   /** The ends of the times for which the node has asked for no requests, for each kind, in ms of the monotonic clock. */

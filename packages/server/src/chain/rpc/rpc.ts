@@ -2,7 +2,7 @@ import { Endpoint, type PendingCall } from "./endpoint.js";
 import type { EndpointHeads } from "./endpointHeads.js";
 import { createPoster } from "./httpPoster.js";
 import { createReading } from "./reading.js";
-import { createRequestPaces, pacedPoster, type RequestPaces } from "./requestPace.js";
+import { createRequestPaces, type Priority, pacedPoster, type RequestPaces } from "./requestPace.js";
 import { noUsableNode, type RpcCall, type RpcOutcome, type SendOutcome } from "./rpcOutcome.js";
 
 export {
@@ -60,8 +60,8 @@ export interface RpcOptions {
   readonly heads?: EndpointHeads;
   /** Keeps requests within what each node takes. Without it, only `Retry-After` is obeyed. */
   readonly paces?: RequestPaces;
-  /** The requests are clients' of the gateway, which come after the service's own. */
-  readonly isGateway?: boolean;
+  /** Whose requests these are. Those of clients come after the service's own, which are the default. */
+  readonly readPriority?: Exclude<Priority, "send">;
   /**
    * The longest answer that is read, in bytes, where callers may ask for more: a longer one is no failure of the node. By
    * default, answers may be longer than any that the service itself asks for, and a node that exceeds that has failed.
@@ -72,8 +72,7 @@ export interface RpcOptions {
 /** Uses the first healthy endpoint in order. An endpoint that failed rests, each time twice as long. */
 export function createRpc(options: RpcOptions): Rpc {
   const mayAnswerTooLong = options.maxResponseBytes !== undefined;
-  const { paces = createRequestPaces(0), isGateway = false, rpcTimeoutMs } = options;
-  const readPriority = isGateway ? "gateway" : "read";
+  const { paces = createRequestPaces(0), readPriority = "read", rpcTimeoutMs } = options;
   const endpoints = options.rpcUrls.map((url, place) => {
     const pace = paces(url);
     const unpaced = createPoster(url, { ...options, takeTurn: () => pace.takeNow() });
