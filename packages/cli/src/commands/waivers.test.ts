@@ -1,6 +1,8 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { encryptKeystore } from "@gas-waiver/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../run.js";
@@ -66,6 +68,20 @@ describe("gas-waiver waivers", () => {
     expect(readFileSync(out, "utf8")).toBe(`${KEY}\n`);
     expect(await gasWaiver(argv)).toMatchObject({ status: 1, err: `gas-waiver: ${out} is there already` });
   });
+
+  it.runIf(process.platform === "linux")(
+    "leaves no file where the disk takes none, by which the service could not start any more",
+    () => {
+      const keystores = join(folder, "full");
+      const program = fileURLToPath(new URL("../../bin/gas-waiver.mjs", import.meta.url));
+      const passphrase = secretFile("passphrase of full", `${PASSPHRASE}\n`);
+      const argv = ["waivers", "create", "--folder", keystores, "--passphrase-file", passphrase];
+      const limited = ["-c", 'ulimit -f 0; exec "$@"', "sh", process.execPath, program, ...argv];
+      const { status, stderr } = spawnSync("sh", limited, { encoding: "utf8" });
+      expect([status, stderr]).toEqual([1, expect.stringContaining("cannot be written: EFBIG")]);
+      expect(readdirSync(keystores)).toEqual([]);
+    },
+  );
 
   it("refuses passphrases that are short, differ, or are missing, before it makes a key", async () => {
     const create = ["waivers", "create", "--folder", join(folder, "none")];

@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, statSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { checksumAddress, type Hex, privateKeyToAddress } from "@gas-waiver/protocol";
 import {
@@ -78,12 +78,16 @@ async function writeKeystore(folder: string, keystore: Keystore, now = new Date(
   return path;
 }
 
-/** Writes a new file for its owner alone. @throws {@link CommandFailedError} if the file is there already. */
+/**
+ * Writes a new file for its owner alone, to the disk. Where that fails, it leaves none: a service reads all files of its folder.
+ * @throws {@link CommandFailedError} if the file is there already.
+ */
 export async function writeSecretFile(path: string, content: string): Promise<void> {
   try {
-    await writeFile(path, content, { mode: 0o600, flag: "wx" });
+    await writeFile(path, content, { mode: 0o600, flag: "wx", flush: true });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "EEXIST") await rm(path, { force: true });
     throw new CommandFailedError(
       code === "EEXIST" ? `${path} is there already` : `${path} cannot be written: ${message}`,
     );
