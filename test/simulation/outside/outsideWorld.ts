@@ -149,10 +149,11 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
     },
     async onTick(all: readonly UserSubmission[]) {
       submissions = all;
-      liveness.onTick(all.filter((one) => isHonest(one) && !safety.isExcused(one)));
+      const owed = all.filter((one) => isHonest(one) && !safety.isExcused(one));
+      liveness.onTick(owed);
       const mayWait = liveness.mayWait();
       if (mayWait.length === 0) return;
-      const waiting = waitingIn(await world.readStore(), all.filter(isHonest), chain);
+      const waiting = waitingIn(await world.readStore(), owed, chain);
       for (const waiver of mayWait) liveness.onWaiting(waiver, waiting.has(waiver));
       const still = liveness.stillWaivers();
       if (still.length > 0 && (await namesNoTrouble(world.replicas))) liveness.onUnnamed(still);
@@ -178,13 +179,13 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
   };
 }
 
-/** The waivers whose lanes have wrappers in flight, or submissions of honest users in their queues. */
+/** The waivers whose lanes have wrappers in flight, or submissions in their queues for which the service owes a block. */
 function waitingIn(
   { submissions }: StoredState,
-  honest: readonly UserSubmission[],
+  owed: readonly UserSubmission[],
   chain: SimulatedChain,
 ): ReadonlySet<Hex> {
-  const hashes = new Set(honest.map(({ innerHash }) => innerHash));
+  const hashes = new Set(owed.map(({ innerHash }) => innerHash));
   const waits = ({ state, innerHash }: StoredState["submissions"][number]) =>
     chain.blockOf(innerHash) === undefined &&
     (["signed", "broadcast"].includes(state) || (state === "queued" && hashes.has(innerHash)));
