@@ -110,6 +110,9 @@ describe("a paced poster", () => {
       const error = await ask("gateway", true, "eth_getLogs").catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(NoAnswerError);
       expect((error as NoAnswerError).requests).toBe(0);
+      expect((error as NoAnswerError).message).toBe(
+        "it asked for no such requests for 30 s more, by Retry-After",
+      );
       // The limit may be that of the method, or of clients alone.
       for (const other of [ask("gateway", false, "eth_call"), ask("read", false, "eth_getLogs")])
         expect((await other).status).toBe(200);

@@ -133,7 +133,11 @@ export function pacedPoster(poster: Poster, options: PacedPosterOptions): Poster
     async post(body, isSend, openMemory, methods = []) {
       const kinds = kindsOf(methods, isSend);
       if (!(await pace.turn(priorityOf(isSend), rpcTimeoutMs, kinds))) {
-        const message = `the rate of requests to the node left no room within ${rpcTimeoutMs} ms`;
+        const heldMs = pace.heldUntil(kinds) - performance.now();
+        const message =
+          heldMs > 0
+            ? `it asked for no such requests for ${Math.ceil(heldMs / 1_000)} s more, by Retry-After`
+            : `the rate of requests to the node left no room within ${rpcTimeoutMs} ms`;
         throw new NoAnswerError(new Error(message), 0);
       }
       const answer = await poster.post(body, isSend, openMemory);
