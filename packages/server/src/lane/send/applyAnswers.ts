@@ -46,14 +46,12 @@ const senderOf = ({ submission }: Answered) => bytesToHex(submission.sender);
 
 /**
  * Moves every submission by what the node's answer to its wrapper means, as `law.ts` decides.
- * @param earlier the verdicts of the exchange directly before, if this one continues it.
  * @throws {@link NotBroadcastError} if a signed wrapper may not be with the node afterwards.
  */
 export async function applyAnswers(
   held: HeldLane,
   answered: readonly Answered[],
   context: ExchangeContext,
-  earlier: readonly SendVerdictKind[] = [],
 ): Promise<void> {
   const { store, metrics, retries } = context;
   for (const one of answered) metrics.sent(kindOf(one));
@@ -73,7 +71,7 @@ export async function applyAnswers(
     return presence !== undefined && decide({ state, openWrappers: 0, presence }).move === "broadcast";
   };
   const isTaken = (one: Answered) => isAccepted(one) || isShown(one);
-  const isNodeAtWork = [...earlier, ...answered.map(kindOf)].some((kind) => !NO_WORK.has(kind));
+  const isNodeAtWork = answered.some((one) => !NO_WORK.has(kindOf(one)));
   const notTaken = notAccepted.filter((one) => !isTaken(one));
   const resend = await moveNotTaken(held, notTaken, { isNodeAtWork, presences }, context);
   for (const id of behindUndecided(answered, isTaken)) resend.add(id);

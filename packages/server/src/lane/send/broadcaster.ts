@@ -19,12 +19,11 @@ export function createBroadcaster(context: ExchangeContext) {
   const exchange = async (
     held: HeldLane,
     submissions: readonly InFlightSubmission[],
-    earlier: readonly SendVerdictKind[] = [],
   ): Promise<SendVerdictKind[]> => {
     if (submissions.length === 0) return [];
     const answered = await sendAndAskAgain((some) => chain.send(some, firstNode.place), submissions, retries);
     firstNode.note(answered);
-    await applyAnswers(held, answered, context, earlier);
+    await applyAnswers(held, answered, context);
     return answered.map(kindOf);
   };
   /**
@@ -34,11 +33,11 @@ export function createBroadcaster(context: ExchangeContext) {
    */
   const send = async (held: HeldLane, submissions: readonly InFlightSubmission[]) => {
     const first = firstOfRetries(submissions, retries);
-    const earlier = await exchange(held, submissions.slice(0, first));
+    await exchange(held, submissions.slice(0, first));
     const retried = submissions.slice(first);
     if (retried.length === 0) return;
     await retries.inExchange(retried.length, async () => {
-      const kinds = await exchange(held, retried, earlier);
+      const kinds = await exchange(held, retried);
       return kinds.filter((kind) => kind === "accepted").length;
     });
   };
