@@ -49,8 +49,10 @@ export class Lane {
   #running: Promise<void> | undefined;
   #wake: () => void = () => undefined;
   #waiting = 0;
-  /** The entries that have ended since the last write. */
-  #ended: Entry[] = [];
+  /** The lines for the next write, and the entries of whose failure it lets their calls know. */
+  readonly #lines: string[] = [];
+  readonly #untold: Entry[] = [];
+  #written = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(options: LaneOptions) {
@@ -79,7 +81,7 @@ export class Lane {
     } finally {
       this.#waiting--;
     }
-    if (entry.ending === undefined && !entry[stage].isResolved) await this.#giveUp(entry);
+    if (!this.#failure && entry.ending === undefined && !entry[stage].isResolved) await this.#giveUp(entry);
     if (entry.ending) await entry.ended.promise;
     if (entry.ending === undefined && this.#failure) throw this.#unfinished(entry, this.#failure.error);
     const { ending, raw, hash } = entry;
@@ -191,13 +193,12 @@ export class Lane {
     // Calls that have ended meanwhile were told that nothing of them was sent, and a later relay carries what the journal has.
     if (this.#failure) throw this.#failure.error;
     const open = wrapped.filter(({ entry }) => entry.ending === undefined);
-    const lines: string[] = [];
     for (const { entry, wrapper } of open) {
-      if (!entry.isJournaled) lines.push(accepted(entry));
+      if (!entry.isJournaled) this.#lines.push(accepted(entry));
       entry.isJournaled = true;
-      lines.push(signed(entry, wrapper.nonce, wrapper.raw));
+      this.#lines.push(signed(entry, wrapper.nonce, wrapper.raw));
     }
-    if (lines.length > 0) await this.#store(lines);
+    if (open.length > 0) await this.#store();
     for (const { entry, wrapper } of open) {
       if (entry.ending) continue;
       entry.withdraw((entry.wrapper?.asked ?? 0) > 0);
@@ -205,26 +206,31 @@ export class Lane {
     }
   }
 
-  /** Writes lines into the journal, before them those of what has ended, and tells of failures then. */
-  async #store(lines: readonly string[] = []): Promise<void> {
-    const endings = this.#ended.splice(0);
-    const all = [...endings.filter(({ isJournaled }) => isJournaled).map(ended), ...lines];
+  /** Writes the lines into the journal, behind the write before, and tells of failures then. */
+  #store(): Promise<void> {
+    const written = this.#written.then(() => this.#write());
+    this.#written = written.catch(() => undefined);
+    return written;
+  }
+
+  async #write(): Promise<void> {
+    const [lines, untold] = [this.#lines.splice(0), this.#untold.splice(0)];
     try {
       if (this.#failure) throw this.#failure.error;
-      if (all.length > 0) await this.#options.journal?.append(all.map((line) => `${line}\n`).join(""));
+      if (lines.length > 0) await this.#options.journal?.append(lines.map((line) => `${line}\n`).join(""));
     } catch (error) {
-      // A later relay may send what has failed, and finds out again what blocks have shown.
-      for (const entry of endings) if (!entry.ended.isResolved) entry.ending = undefined;
+      // A later relay may send what has failed.
+      for (const entry of untold) entry.ending = undefined;
       // It is not known which lines are there, so nothing more may be sent.
       this.#fail(error);
       throw error;
     } finally {
-      for (const entry of endings) entry.tell();
+      for (const entry of untold) entry.tell();
     }
   }
 
   async #storeFailures(): Promise<void> {
-    if (this.#ended.some(({ ended }) => !ended.isResolved)) await this.#store();
+    if (this.#untold.length > 0) await this.#store();
   }
 
   /** Sends what no node is known to have, and what blocks have left out. @returns whether a node has taken anything. */
@@ -311,15 +317,16 @@ export class Lane {
 
   #end(entry: Entry, ending: Ending): void {
     entry.end(ending);
-    this.#ended.push(entry);
     this.#entries.delete(entry.hash);
     if (ending.kind === "failed") {
       // The later transactions of the sender wait in vain.
       for (const other of this.#entries.values())
         if (other.sender === entry.sender) other.waitingSince = Number.NEGATIVE_INFINITY;
     }
+    if (entry.isJournaled) this.#lines.push(ended(entry));
     // A later relay would send what the journal has, so the journal has a failure before anybody hears of it.
-    if (ending.kind === "included" || !entry.isJournaled) entry.tell();
+    if (entry.isJournaled && ending.kind === "failed") this.#untold.push(entry);
+    else entry.tell();
   }
 
   /** Ends all waits with this error. */
