@@ -7,8 +7,8 @@ import { decide, type Misplacement } from "./law.js";
 
 type RequeueContext = Pick<WatchContext, "store" | "onNoncesFreed">;
 
-/** The pause of a misplaced submission, in ms: what was missing comes meanwhile, or the chain tells who has used its nonce. */
-const MISPLACED_MS = 250;
+/** The pause of a submission that cannot go on yet, in ms: what is missing comes meanwhile, or the chain tells who has used its nonce. */
+export const NEXT_TRY_MS = 250;
 /** Nothing is wrong with these submissions: they go on under another nonce, or in another lane. */
 const AT_ONCE: ReadonlySet<Misplacement> = new Set(["nonces unfilled", "stranded"]);
 
@@ -26,7 +26,7 @@ export async function requeueMisplaced(
     ({ state }) => decide({ state, openWrappers: 0, misplaced }).move === "requeue",
   );
   const isStruck = misplaced === "passed over";
-  const afterMs = AT_ONCE.has(misplaced) ? 0 : MISPLACED_MS;
+  const afterMs = AT_ONCE.has(misplaced) ? 0 : NEXT_TRY_MS;
   return await requeue(held, concerned, { afterMs, isOpen: true, isStruck }, context);
 }
 

@@ -10,7 +10,7 @@ import type { WatchContext } from "../context.js";
 import { setAsidePauseMs } from "../inbox/retries.js";
 import { type Decision, decide, NOT_TAKEN } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
-import { releaseToOthers, requeue, requeueMisplaced } from "../law/requeue.js";
+import { NEXT_TRY_MS, releaseToOthers, requeue, requeueMisplaced } from "../law/requeue.js";
 import { findLowestFreeNonce } from "../sign/placement.js";
 
 /** Some wrappers were neither taken nor refused. The same bytes are to be sent again. */
@@ -28,8 +28,6 @@ export interface ExchangeContext extends WatchContext {
   readonly breaker: AnswerBreaker;
 }
 
-/** The pause in ms before a submission whose wrapper the node does not take yet gets another nonce. */
-const REQUEUE_MS = 250;
 /** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["already known", "nonce too low", "disputed"]);
 /** Answers of a node that holds another wrapper under the nonce. A strict pool calls the nonce too low. */
@@ -203,7 +201,7 @@ async function requeueDecided(
     if (decision.move !== "requeue") continue;
     const { kind } = answer.verdict;
     const isSetAside = decision.clause === "L8" || kind === "refused";
-    const afterMs = isSetAside ? setAsidePauseMs(submission.signings) : REQUEUE_MS;
+    const afterMs = isSetAside ? setAsidePauseMs(submission.signings) : NEXT_TRY_MS;
     if (isSetAside)
       context.log.warn(
         { id: submission.id, nodeMessage: messageOf(answer), afterMs },

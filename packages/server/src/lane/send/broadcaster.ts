@@ -16,15 +16,13 @@ export type Broadcaster = ReturnType<typeof createBroadcaster>;
 export function createBroadcaster(context: ExchangeContext) {
   const { store, chain, options, retries, senderGaps } = context;
   const firstNode = createFirstNode(patienceClock(context.patience));
-  const exchange = async (
-    held: HeldLane,
-    submissions: readonly InFlightSubmission[],
-  ): Promise<SendVerdictKind[]> => {
-    if (submissions.length === 0) return [];
+  /** @returns the number of those that a node has taken. */
+  const exchange = async (held: HeldLane, submissions: readonly InFlightSubmission[]): Promise<number> => {
+    if (submissions.length === 0) return 0;
     const answered = await sendAndAskAgain((some) => chain.send(some, firstNode.place), submissions, retries);
     firstNode.note(answered);
     await applyAnswers(held, answered, context);
-    return answered.map(kindOf);
+    return answered.filter((one) => kindOf(one) === "accepted").length;
   };
   /**
    * Sends the wrappers in the order given, up to a hundred in one request, and moves their submissions by the answers.
@@ -35,11 +33,7 @@ export function createBroadcaster(context: ExchangeContext) {
     const first = firstOfRetries(submissions, retries);
     await exchange(held, submissions.slice(0, first));
     const retried = submissions.slice(first);
-    if (retried.length === 0) return;
-    await retries.inExchange(retried.length, async () => {
-      const kinds = await exchange(held, retried);
-      return kinds.filter((kind) => kind === "accepted").length;
-    });
+    if (retried.length > 0) await retries.inExchange(retried.length, () => exchange(held, retried));
   };
   return {
     send,

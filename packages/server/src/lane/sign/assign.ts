@@ -13,9 +13,10 @@ import { putOffQueued } from "../../store/transitions/putOffQueued.js";
 import { saveSigned } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";
 import { failExpired, reconcile } from "../law/reconcile.js";
+import { NEXT_TRY_MS } from "../law/requeue.js";
 import { type Placed, placeReady, type SignedInFlight, signPlaced } from "./placement.js";
 import { chooseReady, type GapFailure, placesIn, planSender, type Room, type SenderPlan } from "./plan.js";
-import { EARLY_MS, excuseNonceGaps, HELD_BACK_MS, reserveChosen, unparkNextOfSenders } from "./waiting.js";
+import { excuseNonceGaps, HELD_BACK_MS, reserveChosen, unparkNextOfSenders } from "./waiting.js";
 
 export interface Assigned {
   /** The submissions that are signed and stored now, in the order of their waiver nonces. They are to be sent. */
@@ -146,7 +147,11 @@ async function handleNotReady(
   const unsent = plans.flatMap((plan) => plan.failed.map(({ submission }) => submission));
   const alone = [...late, ...unsent].filter(({ id }) => !failed.includes(id));
   const early = plans.flatMap((plan) => plan.early);
-  const hidden = await putOffQueued(context.store, held, early, { afterMs: EARLY_MS, isAhead: true, alone });
+  const hidden = await putOffQueued(context.store, held, early, {
+    afterMs: NEXT_TRY_MS,
+    isAhead: true,
+    alone,
+  });
   return { failed, hidden };
 }
 

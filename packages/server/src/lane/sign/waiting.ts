@@ -16,8 +16,6 @@ import type { GapFailure, SenderPlan } from "./plan.js";
 // the first is read again after a pause. The rest are parked, and read with the first or with a new submission of the
 // sender. A step that takes submissions out of the queue unparks the next one.
 
-/** The pause before a submission that is ahead of its turn is planned again, in ms. */
-export const EARLY_MS = 250;
 /**
  * The pause of what cannot be signed now for another reason than want of room, in ms: no node tells the sender's nonce, no lane that
  * may carry it takes work, the custody does not sign, or blocks have left such wrappers out.
