@@ -57,6 +57,16 @@ it.each([
   },
 );
 
+it("a wrapper that was signed again under its nonce may land where an answer to the same bytes before was unclear", async () => {
+  const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 1n);
+  for (const isOpen of [true, false]) {
+    await saveRequeued(store, lane, [id], { afterMs: 0, isOpen });
+    const [submission] = await findSubmissions(store, [id]);
+    expect(submission && certaintyOf(submission)).toBe("unknown");
+    await TRANSITION_TO.signed(store, lane, id, 1n);
+  }
+});
+
 describe("a transition of a submission", () => {
   it("changes the row exactly where the transition table permits it, for every state and step", async () => {
     let user = 0;
