@@ -6,7 +6,7 @@ import { createConnection } from "../../src/store/database/database.js";
 import { StoreUnavailableError } from "../../src/store/database/storeTrouble.js";
 import { openStore } from "../../src/store/store.js";
 import { TestPostgres } from "../support/testPostgres.js";
-import { outcomeOf, testServices } from "../support/testService.js";
+import { API_KEY, outcomeOf, testServices } from "../support/testService.js";
 import { queryOnce } from "../support/testSessions.js";
 import { innerOf } from "../support/user.js";
 
@@ -52,29 +52,45 @@ describe("a database without a free connection", () => {
   });
 });
 
-describe("a role that is denied the store's tables", () => {
-  it("is named in each 503, until it may use them, without a restart", async () => {
-    const first = await services.start();
-    const { url } = await databaseWithRole();
-    const service = services.closeAfterTest(await first.startOnOtherStore(url));
-    const asSuperuser = async (statement: string) => {
-      const admin = new URL(url);
-      admin.username = new URL(first.databaseUrl).username;
-      await queryOnce(admin.href, statement);
-    };
-    const role = new URL(url).username;
-    await asSuperuser(`revoke all on all tables in schema public from ${role}`);
-    const body = JSON.stringify({ transactions: [innerOf(1)] });
-    const refused = await service.post(body);
-    expect([refused.status, JSON.parse(refused.text).error.message]).toEqual([
-      503,
-      expect.stringContaining("the store denies what this service needs to its role"),
-    ]);
-    await asSuperuser(`grant all on all tables in schema public to ${role}`);
-    let reply = await service.post(body);
-    while (reply.status === 503) reply = await service.post(body);
-    expect(reply.text).toContain('"success":true');
-  });
+describe("a store that the service cannot use any more", () => {
+  it.each([
+    [
+      "the store denies what this service needs to its role",
+      (role: string) => `revoke all on all tables in schema public from ${role}`,
+      (role: string) => `grant all on all tables in schema public to ${role}`,
+    ],
+    [
+      "the store lacks tables or functions of this service",
+      (role: string) => `alter schema public rename to away; create schema public authorization ${role}`,
+      () => "drop schema public; alter schema away rename to public",
+    ],
+  ])(
+    "is named in each 503 and not ready, and used again without a restart: %s",
+    async (name, take, giveBack) => {
+      const first = await services.start();
+      const { url } = await databaseWithRole();
+      const service = services.closeAfterTest(await first.startOnOtherStore(url));
+      const asSuperuser = async (statement: string) => {
+        const admin = new URL(url);
+        admin.username = new URL(first.databaseUrl).username;
+        await queryOnce(admin.href, statement);
+      };
+      const role = new URL(url).username;
+      await asSuperuser(take(role));
+      const body = JSON.stringify({ transactions: [innerOf(1)] });
+      const refused = await service.post(body);
+      expect([refused.status, JSON.parse(refused.text).error.message]).toEqual([
+        503,
+        expect.stringContaining(name),
+      ]);
+      const ready = () => service.call("GET", "/v1/ready", undefined, { authorization: `Bearer ${API_KEY}` });
+      while ((await ready()).status !== 503);
+      await asSuperuser(giveBack(role));
+      let reply = await service.post(body);
+      while (reply.status === 503) reply = await service.post(body);
+      expect(reply.text).toContain('"success":true');
+    },
+  );
 });
 
 describe("the log", () => {

@@ -19,6 +19,11 @@ const BY_SQLSTATE: Readonly<Record<string, TroubleKind>> = {
   "28": "login",
   "3D000": "login",
   "42501": "rights",
+  // A table, a column, a function, a schema.
+  "42P01": "schema",
+  "42703": "schema",
+  "42883": "schema",
+  "3F000": "schema",
   "53": "full",
   "53200 LockAcquireExtended": "locks",
   "53300": "connections",

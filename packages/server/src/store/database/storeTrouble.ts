@@ -59,6 +59,11 @@ const TROUBLES = {
     advice:
       "let the role of DATABASE_URL own the store's tables and functions, as after `reassign owned by OLD to NEW`, without row-level security",
   },
+  schema: {
+    message: "the store lacks tables or functions of this service",
+    advice:
+      "see whether DATABASE_URL and --schema lead to the store, and start the service again if they do: it brings the tables to its version",
+  },
   pooled: {
     message: "the store is behind a pooler that changes sessions between transactions",
     advice: "set the pooler to session mode (pool_mode = session), or connect to PostgreSQL directly",

@@ -307,6 +307,15 @@ describe("a data folder that cannot be used", () => {
     await expect(opened).rejects.toThrow(/^the data folder .* cannot be made: .+$/);
   });
 
+  it("fails the start with one sentence where its socket can have no folder", async () => {
+    const data = await newFolder();
+    vi.stubEnv("TMPDIR", join(data, "none"));
+    const opened = openStore({ dataDir: data }, silent).finally(() => vi.unstubAllEnvs());
+    await expect(opened).rejects.toThrow(
+      /^the folder of the database's socket cannot be made: .*; set TMPDIR$/,
+    );
+  });
+
   it("fails the start with PostgreSQL's last message if the folder is not a cluster", async () => {
     const data = await newFolder();
     await mkdir(join(data, "postgres"));

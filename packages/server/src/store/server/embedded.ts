@@ -71,7 +71,9 @@ async function socketFolder(cluster: string, owner: User | undefined): Promise<s
     if (owner) await chown(folder, owner.uid, owner.gid);
     return folder;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "EEXIST")
+      throw new StartError(`the folder of the database's socket cannot be made: ${message}; set TMPDIR`);
     const { mode, uid: folderOwner } = await lstat(folder);
     // Use an existing folder only if this user owns it and nobody else can enter it.
     if (folderOwner === uid && (mode & 0o170777) === 0o040700) return folder;
