@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { OutcomeRecord } from "@gas-waiver/server";
@@ -57,4 +57,16 @@ describe("an export that was cut off at any place", () => {
       expect(readFileSync(`${path}.part`).equals(whole)).toBe(true);
     }
   });
+});
+
+it("writes its manifest into no file that a link leads to, such as another user's in /tmp", async () => {
+  const plan: ExportPlan = { from: "2025-02-25", to: "2025-03-08", format: "ndjson" };
+  const path = join(folder, "linked");
+  const other = join(folder, "other");
+  writeFileSync(other, "another file");
+  symlinkSync(other, `${path}.manifest.json.new`);
+  const file = await openExportFile(path, plan, { resume: false });
+  await file.close();
+  expect(readFileSync(other, "utf8")).toBe("another file");
+  expect(JSON.parse(readFileSync(`${path}.manifest.json`, "utf8"))).toMatchObject(plan);
 });

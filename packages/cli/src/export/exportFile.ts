@@ -1,4 +1,4 @@
-import { access, type FileHandle, open, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { access, type FileHandle, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CommandFailedError } from "../errorMessage.js";
 import { VERSION } from "../version.js";
@@ -121,7 +121,9 @@ const manifestOf = (path: string) => `${path}.manifest.json`;
 async function writeManifest(path: string, manifest: ExportManifest): Promise<void> {
   const file = manifestOf(path);
   const content = `${JSON.stringify(manifest, undefined, 2)}\n`;
-  await writeFile(`${file}.new`, content, { mode: 0o600, flush: true });
+  // In a folder of everybody, such as /tmp, another user may have put a link there.
+  await rm(`${file}.new`, { force: true });
+  await writeFile(`${file}.new`, content, { mode: 0o600, flag: "wx", flush: true });
   await rename(`${file}.new`, file);
   await syncFolderOf(path);
 }
