@@ -30,11 +30,8 @@ const SLOW_WEIGHT = 6;
 const SUSPECT_MS = 250;
 /** An endpoint that answers nothing within this time after a failed request is away. */
 const PROBE_MS = 1_000;
-const PROBE: WireCall = {
-  id: 0,
-  name: "eth_blockNumber",
-  text: '{"jsonrpc":"2.0","id":0,"method":"eth_blockNumber","params":[]}',
-};
+const PROBE_NAME = '"method":"eth_blockNumber","params":[]}';
+const PROBE: WireCall = { id: 0, name: PROBE_NAME, text: `{"jsonrpc":"2.0","id":0,${PROBE_NAME}` };
 
 /**
  * One node, or a proxy before some. A request that fails whole has one question: is the endpoint at work? It is if it has answered

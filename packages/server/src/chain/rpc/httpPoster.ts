@@ -55,7 +55,7 @@ export type OpenMemory = () => MemoryReservation;
 
 /** Posts to one endpoint over connections that are kept alive. */
 export interface Poster {
-  /** The endpoint asks for no requests with these methods, or some, before this time of the monotonic clock, in ms. */
+  /** The endpoint asks for no requests with these methods, or with any of this poster, before this time of the monotonic clock, in ms. */
   heldUntil?(methods?: readonly string[], isSend?: boolean): number;
   /**
    * @param isSend the request changes something.

@@ -46,6 +46,8 @@ describe("RequestPace", () => {
     const log: string[] = [];
     const ask = turns(pace, log);
     pace.holdFor(3_000, ["logs"]);
+    // The other requests that were on their way have answers of their own.
+    pace.holdFor(1_000, ["logs"]);
     ask("late", "send", 1_000, ["logs"]);
     ask("in time", "read", 5_000, ["blocks", "logs"]);
     await vi.advanceTimersByTimeAsync(0);

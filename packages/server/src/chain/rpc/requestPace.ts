@@ -39,14 +39,15 @@ export class RequestPace {
    */
   async turn(priority: Priority, maxWaitMs: number, kinds: readonly string[] = []): Promise<boolean> {
     const until = performance.now() + maxWaitMs;
-    for (let now = performance.now(); this.heldUntil(kinds) > now; now = performance.now()) {
-      if (this.heldUntil(kinds) > until) return false;
-      const ms = Math.ceil(this.heldUntil(kinds) - now);
-      await new Promise((resolve) => setTimeout(resolve, ms));
-    }
-    if (!(await this.#rateTurn(priority, until - performance.now()))) return false;
-    const isHeld = this.heldUntil(kinds) > performance.now();
-    return !isHeld || (await this.turn(priority, until - performance.now(), kinds));
+    const heldMs = () => this.heldUntil(kinds) - performance.now();
+    do {
+      while (heldMs() > 0) {
+        if (this.heldUntil(kinds) > until) return false;
+        await new Promise((resolve) => setTimeout(resolve, Math.ceil(heldMs())));
+      }
+      if (!(await this.#rateTurn(priority, until - performance.now()))) return false;
+    } while (heldMs() > 0);
+    return true;
   }
 
   async #rateTurn(priority: Priority, maxWaitMs: number): Promise<boolean> {
@@ -72,12 +73,12 @@ export class RequestPace {
   /** The node asks for no requests of these kinds for this time, in ms. */
   holdFor(ms: number, kinds: readonly string[]): void {
     const until = performance.now() + Math.min(ms, MAX_HOLD_MS);
-    if (ms > 0) for (const kind of kinds) this.#held.set(kind, until);
+    if (ms > 0) for (const kind of kinds) this.#held.set(kind, Math.max(until, this.heldUntil([kind])));
   }
 
-  /** The end of the longest silence of these kinds, or of all. */
-  heldUntil(kinds: Iterable<string> = this.#held.keys()): number {
-    return Math.max(0, ...[...kinds].map((kind) => this.#held.get(kind) ?? 0));
+  /** The end of the longest silence of these kinds. */
+  heldUntil(kinds: readonly string[]): number {
+    return Math.max(0, ...kinds.map((kind) => this.#held.get(kind) ?? 0));
   }
 
   /** @returns 0 if a request may go now, which then counts, else the time in ms until one may. */
@@ -129,7 +130,9 @@ export function pacedPoster(poster: Poster, options: PacedPosterOptions): Poster
   const kindsOf = (methods: readonly string[], isSend?: boolean) =>
     methods.map((method) => `${priorityOf(isSend)} ${method}`);
   return {
-    heldUntil: (methods, isSend) => pace.heldUntil(methods && kindsOf(methods, isSend)),
+    // A priority alone is a kind that holds up nothing.
+    heldUntil: (methods, isSend) =>
+      pace.heldUntil(methods ? kindsOf(methods, isSend) : [readPriority, priorityOf(true)]),
     async post(body, isSend, openMemory, methods = []) {
       const kinds = kindsOf(methods, isSend);
       if (!(await pace.turn(priorityOf(isSend), rpcTimeoutMs, kinds))) {
@@ -141,7 +144,7 @@ export function pacedPoster(poster: Poster, options: PacedPosterOptions): Poster
         throw new NoAnswerError(new Error(message), 0);
       }
       const answer = await poster.post(body, isSend, openMemory);
-      pace.holdFor(retryAfterOf(answer), kinds);
+      pace.holdFor(retryAfterOf(answer), [...kinds, priorityOf(isSend)]);
       return answer;
     },
   };

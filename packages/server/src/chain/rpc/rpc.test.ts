@@ -107,6 +107,35 @@ describe("a read", () => {
     },
   );
 
+  it("goes first to the node that a client of the gateway has made ask for silence", async () => {
+    const paces = createRequestPaces(0);
+    const { rpc, scripts, counts, ending } = await startNodes(2, 600_000, { paces });
+    const rpcUrls = nodes.map(({ url }) => url);
+    const ofGateway = createRpc({
+      ...{ rpcUrls, rpcTimeoutMs: 600_000, signal: ending.signal, paces, readPriority: "gateway" },
+    });
+    scripts[0] = { kind: "answer", status: 429, body: "", headers: { "retry-after": "50" } };
+    await ofGateway.read([HEIGHT]);
+    scripts[0] = accepted;
+    counts();
+    await ofGateway.read([HEIGHT]);
+    expect(counts()).toEqual([0, 1]);
+    await rpc.send([SEND]);
+    await rpc.sendToOthers([SEND], 1);
+    expect(counts()).toEqual([2, 0]);
+  });
+
+  it("is followed by no probe that the node has asked to leave out", async () => {
+    const { rpc, scripts, counts } = await startNodes(1);
+    scripts[0] = { kind: "answer", status: 429, body: "", headers: { "retry-after": "50" } };
+    await rpc.read([HEIGHT]);
+    scripts[0] = { kind: "answer", status: 500, body: "" };
+    counts();
+    const calls = ["0x1", "0x2"].map((one) => ({ method: "eth_getTransactionByHash", params: [one] }));
+    await rpc.read(calls);
+    expect(counts()).toEqual([2]);
+  });
+
   it("goes out once more where a gateway met a backend that is away, and a send counts both requests", async () => {
     const { rpc, scripts, counts } = await startNodes(1);
     const away: Misbehaviour = { kind: "answer", status: 502, body: "" };
