@@ -20,9 +20,9 @@ const REASONS_BEFORE_ACCEPTANCE: ReadonlySet<string | undefined> = new Set([
  */
 export function isSurelyNotAccepted(error: unknown): boolean {
   if (error instanceof ConnectionFailedError) return error.certainty === "not_sent";
-  // Whoever answered has no such route, or is a node, so it is no gas-waiver service.
+  // Whoever answered has no such route, or is a node, so it is no gas-waiver service. A proxy that failed may have one behind it.
   if (error instanceof MalformedAnswerError)
-    return [404, 405].includes(error.status) || isFromNode(error.cause);
+    return [404, 405].includes(error.status) || (error.status < 500 && isFromNode(error.cause));
   if (!(error instanceof RequestRefusedError)) return error instanceof InvalidArgumentError;
   const { status, code, reason } = error;
   return status < 500 || code === "QUEUE_FULL" || REASONS_BEFORE_ACCEPTANCE.has(reason);
