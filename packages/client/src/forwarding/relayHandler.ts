@@ -71,7 +71,8 @@ interface Relay extends RelayOptions {
  * workers take it; `nodeListener` makes a listener of it for Express, Fastify and `node:http`.
  *
  * Nothing of a request is passed on but its transactions, `wait`, `simulate` and a hash of the `Idempotency-Key` and the first
- * sender, so that no caller takes the names of another. Pages of other origins are refused.
+ * sender, so that no caller takes the names of another without bytes that this one has signed: with `accounts`, none does at all.
+ * Pages of other origins are refused.
  * @throws InvalidArgumentError if the address, the key or the path cannot be used; the key is not in the message.
  * @example
  * ```ts
