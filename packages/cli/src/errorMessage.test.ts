@@ -10,7 +10,7 @@ describe("errorMessage", () => {
       { code: "EACCES", address: "::1", port: 80 },
       "port 80 of ::1 needs rights that this user does not have",
     ],
-    [{ code: "EADDRNOTAVAIL", address: "1.1.1.1", port: 0 }, "1.1.1.1 is not an address of this machine"],
+    [{ code: "EADDRNOTAVAIL", address: "1.1.1.1" }, "1.1.1.1 is not an address of this machine"],
     [{ code: "ENOTFOUND", hostname: "nowhere" }, "there is no address for the host name nowhere"],
   ])("of %j is %j", (fields, message) => {
     expect(errorMessage(systemError(fields))).toBe(message);

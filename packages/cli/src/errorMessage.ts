@@ -41,9 +41,10 @@ interface SystemError extends Error {
 /** A sentence for the system errors of listening on an address. */
 export function listenErrorMessage({ code, address, hostname, port }: SystemError): string | undefined {
   if (typeof hostname === "string") return `there is no address for the host name ${hostname}`;
-  if (typeof address !== "string" || port === undefined) return undefined;
+  if (typeof address !== "string") return undefined;
+  if (code === "EADDRNOTAVAIL") return `${address} is not an address of this machine`;
+  if (port === undefined) return undefined;
   if (code === "EADDRINUSE") return `port ${port} of ${address} is in use by another program`;
   if (code === "EACCES") return `port ${port} of ${address} needs rights that this user does not have`;
-  if (code === "EADDRNOTAVAIL") return `${address} is not an address of this machine`;
   return undefined;
 }
