@@ -11,6 +11,7 @@ describe("errorMessage", () => {
       "port 80 of ::1 needs rights that this user does not have",
     ],
     [{ code: "EADDRNOTAVAIL", address: "1.1.1.1" }, "1.1.1.1 is not an address of this machine"],
+    [{ code: "EEXIST", syscall: "mkdir", path: "keystore" }, "what the system says"],
     [{ code: "ENOTFOUND", hostname: "nowhere" }, "there is no address for the host name nowhere"],
   ])("of %j is %j", (fields, message) => {
     expect(errorMessage(systemError(fields))).toBe(message);

@@ -12,7 +12,9 @@ export class IncompleteError extends CommandFailedError {
 export function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof CommandFailedError) return error.message;
-  return listenErrorMessage(error) ?? `unexpected error: ${error.stack ?? error.message}`;
+  // A refusal of the system, such as that of a folder that is a file, is no defect of the program.
+  const refusal = "syscall" in error ? error.message : undefined;
+  return listenErrorMessage(error) ?? refusal ?? `unexpected error: ${error.stack ?? error.message}`;
 }
 
 /** The codes of a certificate that no issuer known to this machine stands for. */

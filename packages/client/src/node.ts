@@ -30,7 +30,7 @@ export function fileJournal(path: string): Journal {
     async read() {
       const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT") return undefined;
-        throw error;
+        throw new JournalError(`${path} cannot be read: ${error.message}`, { cause: error });
       });
       isNew = text === undefined;
       return text;
@@ -40,6 +40,9 @@ export function fileJournal(path: string): Journal {
       try {
         await writeDurably(part, CREATE, text);
         await (isNew ? moveToFree : rename)(part, path);
+      } catch (cause) {
+        if (cause instanceof JournalError) throw cause;
+        throw new JournalError(`${path} cannot be written: ${(cause as Error).message}`, { cause });
       } finally {
         await rm(part, { force: true });
       }

@@ -278,6 +278,17 @@ describe("a journal", () => {
     expect(service.requests).toHaveLength(requests);
   });
 
+  it("that cannot be read or written is named, and nothing is sent", async () => {
+    for (const path of [folder, join(folder, "missing", "journal")]) {
+      const error = await submitAll(transactions(1), { journal: fileJournal(path) }).catch(
+        (thrown) => thrown,
+      );
+      expect(error).toBeInstanceOf(JournalError);
+      expect(error.message).toContain(path);
+    }
+    expect(service.requests).toEqual([]);
+  });
+
   it("that two programs begin at the same time is of the first, and the second sends nothing", async () => {
     const path = freshPath();
     let finishSigning: (signed: readonly string[]) => void = () => undefined;
