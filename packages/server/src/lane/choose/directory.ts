@@ -5,7 +5,6 @@ import { findLaneStatuses, type LaneReading, type LaneStatus } from "../../store
 import type { Store } from "../../store/store.js";
 import { findQueuedCalls, moveQueuedWork, type QueuedCall } from "../../store/transitions/moveQueuedWork.js";
 import type { Schedule } from "../../util/schedule.js";
-import { WorkQueue } from "../../util/workQueue.js";
 
 /** A lane, and the senders for whom it was chosen since it was read. */
 type ChosenLane = LaneReading & { chosen: number };
@@ -17,14 +16,12 @@ export function createLaneStatusCache(store: Store, chainRef: number) {
   const { laneFloors } = store;
   const listeners: ((lanes: readonly LaneStatus[]) => void)[] = [];
   // A late answer must not undo a later one.
-  const turns = new WorkQueue({ places: 1 });
+  let last = Promise.resolve();
   /** The refresh that has not begun to read: it serves everybody who asks until then. */
   let next: Promise<void> | undefined;
   let lanes: readonly ChosenLane[] = [];
   let refreshedAt = Number.NEGATIVE_INFINITY;
   const read = async () => {
-    // By then, whoever asked at the same moment has the promise too.
-    await Promise.resolve();
     next = undefined;
     const startedAt = performance.now();
     const isFull = laneFloors.isFullDue(startedAt);
@@ -43,7 +40,10 @@ export function createLaneStatusCache(store: Store, chainRef: number) {
       return refreshedAt;
     },
     /** Reads the store. Where it is slow, those who wait for their turn share one answer. */
-    refresh: () => (next ??= turns.run(read)),
+    refresh() {
+      next ??= last = last.catch(() => {}).then(read);
+      return next;
+    },
     /** Calls the listener with the lanes after each refresh. */
     onRefresh(listener: (lanes: readonly LaneStatus[]) => void) {
       listeners.push(listener);
