@@ -49,6 +49,14 @@ it("writes one thing after the other: a failure before the bytes that it is abou
   await Promise.all([relay.close(), vi.runAllTimersAsync()]);
 });
 
+it("leaves a call in doubt whose failure the journal does not take", async () => {
+  const { relay, call, writes } = await beginCall();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await call).toMatchObject({ code: "TIMEOUT", inDoubt: [{ index: 0 }] });
+  writes[0]?.end();
+  await Promise.all([relay.close(), vi.runAllTimersAsync()]);
+});
+
 it("says that it is closed, also to a call that comes during the last write", async () => {
   const { relay, send, call, writes } = await beginCall();
   const closed = relay.close();

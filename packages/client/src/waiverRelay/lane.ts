@@ -22,6 +22,8 @@ const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1_000;
 /** The time in which a sender's missing nonce may come, in ms. */
 const NONCE_GAP_MS = 10_000;
+/** The time in which the journal takes a failure, in ms. After it, the call is in doubt: a later relay would send the bytes. */
+const MAX_WRITE_MS = 5_000;
 /** The blocks that may leave out the next wrapper before it is sent again. */
 const PASSED_OVER_BLOCKS = 5;
 /** The unclear answers to a wrapper, after which its nonce goes to another one, and the time for which it waits then, in ms. */
@@ -81,11 +83,12 @@ export class Lane {
     } finally {
       this.#waiting--;
     }
-    if (!this.#failure && entry.ending === undefined && !entry[stage].isResolved) await this.#giveUp(entry);
-    if (entry.ending) await entry.ended.promise;
+    if (!this.#failure && entry.ending === undefined && !entry[stage].isResolved) this.#giveUp(entry);
+    if (entry.ending) await settledBy(entry.ended.promise, performance.now() + MAX_WRITE_MS);
     if (entry.ending === undefined && this.#failure) throw this.#unfinished(entry, this.#failure.error);
     const { ending, raw, hash } = entry;
-    if (ending?.kind === "failed") throw new WaiverRelayError(ending.failure, { txHash: hash });
+    if (ending?.kind === "failed" && entry.ended.isResolved)
+      throw new WaiverRelayError(ending.failure, { txHash: hash });
     if (stage === "ended" && ending?.kind === "included" && ending.reverted)
       throw new WaiverRelayError(reverted(hash), { txHash: hash });
     if (!entry[stage].isResolved) throw WaiverRelayError.inDoubt(raw, hash, entry.trouble);
@@ -307,12 +310,12 @@ export class Lane {
   }
 
   /** Ends an entry for its time, if nothing of it can run any more. */
-  async #giveUp(entry: Entry): Promise<void> {
+  #giveUp(entry: Entry): void {
     if (!entry.isUnsent(this.#view?.final ?? NOTHING_COUNTED)) return;
     const message = "no node has taken it in time, and it will not be sent any more";
     const failure = entry.trouble ?? { reason: "NOT_BROADCAST", message };
     this.#end(entry, { kind: "failed", failure });
-    await this.#storeFailures().catch(() => undefined);
+    this.#storeFailures().catch(() => undefined);
   }
 
   #end(entry: Entry, ending: Ending): void {
