@@ -176,6 +176,7 @@ describe("gas-waiver", () => {
       "--admin-host admin.example can be reached from other machines",
     ],
     [["serve", "--tls-cert", import.meta.filename], "--tls-cert is given without --tls-key"],
+    [["serve", "--policy-source", "both"], "--policy-source both needs --allowed-targets"],
     [["serve", "--max-batch-size", "300"], "--rate-burst is 200: a batch of --max-batch-size (300)"],
     [
       ["serve", "--queue-capacity", "198"],

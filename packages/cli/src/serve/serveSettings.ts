@@ -129,14 +129,15 @@ export type ServeValues = Values<typeof SERVE_SETTINGS>;
 export type SharedValues = Values<typeof SHARED_SETTINGS>;
 export type NetworkValues = Values<typeof NETWORK_SETTINGS>;
 
-/** The service must use a given `--allowed-targets`. */
+/** The service must use a given `--allowed-targets`, and have those that `--policy-source` names. */
 function problemsOfPolicy({ policySource, allowedTargets }: Partial<NetworkValues>): string[] {
   if (policySource === "registry" && allowedTargets !== undefined) {
     return [
       "--allowed-targets would not be used with --policy-source registry; with both, it narrows the registry",
     ];
   }
-  return [];
+  const isWithout = policySource !== undefined && policySource !== "registry" && allowedTargets === undefined;
+  return isWithout ? [`--policy-source ${policySource} needs --allowed-targets`] : [];
 }
 
 /** The admin API needs a token. */
