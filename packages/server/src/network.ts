@@ -162,7 +162,10 @@ async function startParts(foundations: KeyedFoundations) {
   const ofClients = { ...options, signal, heads, paces, maxResponseBytes: options.gatewayAnswerBytes };
   const gatewayRpc = createRpc({ ...ofClients, readPriority: "gateway" });
   const checkedChain = new NodeClient(createRpc({ ...ofClients, readPriority: "check" }), options.chainId);
-  const replayRpc = createRpc({ ...options, signal, heads, paces, maxResponseBytes: MAX_REPLAY_BYTES });
+  // Whoever sends what reverts has it replayed.
+  const replayRpc = createRpc({
+    ...{ ...ofClients, readPriority: "check", maxResponseBytes: MAX_REPLAY_BYTES },
+  });
   const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
   const served = await findServedChain({ chain, store, options }, foundations.isAlone);

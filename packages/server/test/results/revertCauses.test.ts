@@ -1,9 +1,10 @@
 // The causes of reverts (D13, D16): taken once by the service, told in the line and in the record.
 import { detailsOf, type Hex, type ResultLine, type SubmissionRecord } from "@gas-waiver/protocol";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { deferred } from "../support/deferred.js";
 import { RefusedByNode } from "../support/modelChain.js";
-import { GOOD_HEADERS, type TestService, testServices } from "../support/testService.js";
+import { ScriptedNode } from "../support/scriptedNode.js";
+import { GOOD_HEADERS, TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, TOKEN, userAddress } from "../support/user.js";
 
 const services = testServices({ patience: { causeMs: 60_000 } });
@@ -120,6 +121,27 @@ describe("the cause of a revert", () => {
       gasUsed: "50000",
       gasLimit: "100000",
     });
+  });
+
+  it("leaves the lanes their node, although that asks for silence when it is asked for causes", async () => {
+    const node = await ScriptedNode.start();
+    const other = await ScriptedNode.start({ chain: node.chain });
+    onTestFinished(async () => void (await Promise.all([node.close(), other.close()])));
+    const databaseUrl = await services.databases.createDatabase();
+    const changes = { rpcUrl: [node.url, other.url] };
+    const service = await TestService.start({ node, databaseUrl, changes, patience: { causeMs: 60_000 } });
+    onTestFinished(() => service.end());
+    let asked = 0;
+    node.script = ({ methods }) => {
+      if (!methods.includes("eth_call")) return undefined;
+      asked++;
+      return { kind: "answer", status: 429, body: "", headers: { "retry-after": "50" } };
+    };
+    other.answers.eth_call = () => revertedWith(TEXT_DATA);
+    node.chain.reverting.add(hashOf(innerOf(1)));
+    expect(causeOf((await service.submit([innerOf(1)], INCLUDED))[0])).toMatchObject({ cause: "error" });
+    await service.submit([innerOf(2)], INCLUDED);
+    expect([asked, node.sent.length, other.sent.length]).toEqual([1, 2, 0]);
   });
 
   it("delays neither the outcome nor another's, and no line for good, while a node gives no answer", async () => {
