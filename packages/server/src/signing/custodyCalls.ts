@@ -1,4 +1,5 @@
 import type { Signature, WaiverAccount } from "@gas-waiver/protocol";
+import { within } from "../util/within.js";
 
 /** The end of one call of `sign`. */
 export type CallOutcome =
@@ -18,14 +19,9 @@ export async function callCustody(
   signable: Signable,
   timeoutMs: number,
 ): Promise<CallOutcome> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<CallOutcome>((resolve) => {
-    const error = custodyError(`no answer within ${timeoutMs} ms`);
-    timer = setTimeout(() => resolve({ kind: "no answer", error }), timeoutMs);
+  return await within(timeoutMs, answerOf(account, signable)).catch((late: Error) => {
+    return { kind: "no answer", error: custodyError(late.message) };
   });
-  const outcome = await Promise.race([answerOf(account, signable), silence]);
-  clearTimeout(timer);
-  return outcome;
 }
 
 async function answerOf(account: WaiverAccount, { hash, message }: Signable): Promise<CallOutcome> {

@@ -1,3 +1,4 @@
+import { within } from "../../util/within.js";
 import { readAnswers, unanswered } from "./batchAnswer.js";
 import { type CallList, Division, methodOf, SLOW_PARTS, type WireCall } from "./division.js";
 import { type NoAnswerError, type OpenMemory, type Poster, ResponseTooLargeError } from "./httpPoster.js";
@@ -258,12 +259,8 @@ function holdBack(calls: readonly PendingCall[], failure: RpcUnavailableError): 
 }
 
 /** Waits for a promise, which never rejects, for at most some time. */
-async function isWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms).unref();
-  });
-  const isDone = await Promise.race([promise.then(() => true), late]);
-  clearTimeout(timer);
-  return isDone;
-}
+const isWithin = (promise: Promise<unknown>, ms: number) =>
+  within(ms, promise).then(
+    () => true,
+    () => false,
+  );
