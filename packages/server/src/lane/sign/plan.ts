@@ -171,6 +171,7 @@ function inOrder(
   const groupOf = ({ ready }: SenderPlan) => {
     if (ready.some(isStruck)) return "struck";
     if (ready.some(({ id }) => isRetry(id))) return "retry";
+    if (ready.some(isPreferred)) return "preferred";
     return ready.some(({ signings }) => signings > 0) ? "signed before" : "new";
   };
   const of = (group: ReturnType<typeof groupOf>) =>
@@ -178,9 +179,7 @@ function inOrder(
       .filter((plan) => groupOf(plan) === group)
       .flatMap(({ ready }) => ready)
       .sort((a, b) => a.position - b.position);
-  const others = [...of("new"), ...of("signed before")].sort(
-    (a, b) => Number(isPreferred(b)) - Number(isPreferred(a)),
-  );
+  const others = [...of("preferred"), ...of("new"), ...of("signed before")];
   return { others, retries: of("retry"), struck: of("struck") };
 }
 
