@@ -36,6 +36,9 @@ const MOST_OFF = 3;
 const REQUESTS = 2_000;
 const BATCHES = 20;
 const IN_BATCH = 100;
+/** Transactions that are accepted together at most: each of these parts of a batch is written alone. */
+const IN_WRITE = 25;
+const SINGLES = 400;
 const FIELDS = 1_000;
 const MANY_FIELDS = Object.fromEntries(Array.from({ length: FIELDS }, (_, i) => [`x${i}`, ""]));
 const AT_ONCE = 8;
@@ -48,6 +51,7 @@ const SUBSCRIPTIONS = 100;
 /** The blocks of a round of notifications. */
 const BLOCKS = 10;
 const UPGRADES = 400;
+const CONNECTIONS = 400;
 /** Bodies that come at the same time, in packets of a byte, between which the service has time to read each one. */
 const SLOW_BODIES = 100;
 const PACKETS_OF_BODY = 100;
@@ -97,6 +101,7 @@ async function measureServed(service, rounds) {
   let user = 0;
   const batch = () =>
     JSON.stringify({ transactions: Array.from({ length: IN_BATCH }, () => signed(user++)) });
+  const single = () => JSON.stringify({ transactions: [signed(user++)] });
   const busyOf = async (bodies, path, fields = {}) => {
     const before = await service.ask("usage");
     const left = [...bodies];
@@ -114,7 +119,7 @@ async function measureServed(service, rounds) {
   };
   const calls = (method) => Array.from({ length: REQUESTS }, () => call(method));
   const record = await acceptedRecord(service.url);
-  const figures = { request: [], fields: [], record: [], ownCall: [], nodeCall: [], batch: [] };
+  const figures = { request: [], fields: [], record: [], ownCall: [], nodeCall: [], batch: [], single: [] };
   // The first round is for V8 to compile.
   for (let round = 0; round <= rounds; round++) {
     const bodies = Array.from({ length: BATCHES }, batch);
@@ -125,6 +130,7 @@ async function measureServed(service, rounds) {
       ownCall: await busyOf(calls("eth_chainId"), "/rpc/prices"),
       nodeCall: await busyOf(calls("eth_getTransactionCount"), "/rpc/prices"),
       batch: await busyOf(bodies, "/v1/submit"),
+      single: await busyOf(Array.from({ length: SINGLES }, single), "/v1/submit"),
     };
     if (round > 0) for (const [name, us] of Object.entries(found)) figures[name].push(us);
   }
@@ -157,8 +163,15 @@ async function measureConnections(service, rounds) {
       await once(socket, "close");
     }
   };
-  const figures = { upgrade: [], slowPacket: [] };
+  const requestSome = async () => {
+    for (let i = 0; i < CONNECTIONS / AT_ONCE; i++)
+      await send(`${service.url}/v1/policy`, undefined, new Agent({ keepAlive: false }));
+  };
+  const figures = { upgrade: [], slowPacket: [], ofConnection: [] };
   for (let round = 0; round <= rounds; round++) {
+    const ofConnection = await cpuOf(CONNECTIONS, () =>
+      Promise.all(Array.from({ length: AT_ONCE }, requestSome)),
+    );
     const upgrade = await cpuOf(UPGRADES, () => Promise.all(Array.from({ length: AT_ONCE }, upgradeSome)));
     const bodies = await Promise.all(Array.from({ length: SLOW_BODIES }, () => beginBody(service.url)));
     const slowPacket = await cpuOf(SLOW_BODIES * PACKETS_OF_BODY, async () => {
@@ -171,8 +184,9 @@ async function measureConnections(service, rounds) {
     if (round === 0) continue;
     figures.upgrade.push(upgrade);
     figures.slowPacket.push(slowPacket);
+    figures.ofConnection.push(ofConnection);
   }
-  return { upgrade: median(figures.upgrade), slowPacket: median(figures.slowPacket) };
+  return Object.fromEntries(Object.entries(figures).map(([name, all]) => [name, median(all)]));
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -263,14 +277,22 @@ async function subscribe(url) {
 }
 
 function pricesOfServed(served, { check, parsedByte }) {
-  const { request: ofRequest, fields, record, ownCall, nodeCall, batch, slowPacket, readByte } = served;
+  const { request: ofRequest, fields, record, ownCall, nodeCall, batch, single } = served;
+  const { slowPacket, readByte, ofConnection } = served;
+  // A batch has four writes and a hundred transactions, a single transaction one of each.
+  const ofSingle = single - ofRequest - check;
+  const writes = IN_BATCH / IN_WRITE;
   const ofBody = JSON.stringify({ transactions: [signed(0)] }).length * IN_BATCH * parsedByte;
+  const ofBatch = batch - ofRequest - ofBody - IN_BATCH * check;
+  const accept = (ofBatch - writes * ofSingle) / (IN_BATCH - writes);
   return {
+    connection: ofConnection - ofRequest,
     field: (fields - ofRequest) / FIELDS,
     read: record - ofRequest,
     call: nodeCall - ownCall,
     packet: slowPacket - LEAST_BYTES * readByte,
-    accept: (batch - ofRequest - ofBody) / IN_BATCH - check,
+    accept,
+    write: ofSingle - accept,
   };
 }
 

@@ -7,6 +7,7 @@ import { silent } from "../../test/support/testPostgres.js";
 import { innerOf, WAIVER } from "../../test/support/user.js";
 import { limitsOfService } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
+import { PRICES } from "../model/prices.js";
 import type { LineSource } from "../results/resultLine.js";
 import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import type { Acceptance, NewSubmission } from "../store/accept/newSubmission.js";
@@ -41,6 +42,12 @@ function startAccepting(
     finish: () => void;
     fail: (error: Error) => void;
   }[] = [];
+  const charged: number[] = [];
+  class CountingLoop extends LoopQueue {
+    override charge(_party: string, price: number): void {
+      charged.push(price);
+    }
+  }
   let onWrite = () => {};
   let isStopping = false;
   let isComplete = false;
@@ -59,7 +66,7 @@ function startAccepting(
         onWrite();
       }),
     idempotency: { decide: () => Promise.reject(new Error("the request has no idempotency key")) },
-    loop: new LoopQueue(),
+    loop: new CountingLoop(),
     carriersOf: () => undefined,
     chooseLane: () => waiver,
     newId: randomUUID,
@@ -82,7 +89,7 @@ function startAccepting(
   const stop = () => {
     isStopping = true;
   };
-  return { lineSources, kept, write, accepted, stop, isComplete: () => isComplete };
+  return { lineSources, kept, charged, write, accepted, stop, isComplete: () => isComplete };
 }
 
 const batch = (size: number) => Array.from({ length: size }, (_, user) => innerOf(user + 1));
@@ -100,6 +107,18 @@ describe("a batch", () => {
     await completed;
     expect(lineSources.map(({ index }) => index)).toEqual([...Array(60).keys()]);
     expect(isComplete()).toBe(true);
+  });
+
+  it("is charged for each write, however little is in it", async () => {
+    const { charged, write, accepted } = startAccepting([...batch(26), "0x12"]);
+    (await write(0)).finish();
+    (await write(1)).finish();
+    await (await accepted).completed;
+    expect(charged).toEqual([PRICES.write + 25 * PRICES.accept, PRICES.write + PRICES.accept]);
+    const refused = startAccepting(["0x12"]);
+    (await refused.write(0)).finish();
+    await (await refused.accepted).completed;
+    expect(refused.charged).toEqual([0]);
   });
 
   it("is written in smaller slices if its transactions are large", async () => {

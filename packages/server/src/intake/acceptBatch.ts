@@ -187,7 +187,7 @@ export class BatchAcceptor {
       ),
       this.#dependencies,
     );
-    const price = newSubmissions.length * PRICES.accept;
+    const price = newSubmissions.length > 0 ? PRICES.write + newSubmissions.length * PRICES.accept : 0;
     loop.charge(partyOf(batch.caller), price, partOfRequest(batch.ids.length));
     // Before the write, so that no result is missed.
     batch.lines.expect(newSubmissions.map(({ id }) => id));

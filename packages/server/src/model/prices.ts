@@ -1,5 +1,7 @@
 /** The prices of what parties ask for (D38), in µs of the event loop: each is charged before the work, and the rest is corrected after it. `npm run bench:prices` measures them. */
 export const PRICES = {
+  /** A connection is opened and closed. Its first request is charged for it. */
+  connection: 250,
   /** A request or frame begins: its head, its key, its route. */
   request: 200,
   /** A header field of a request, of which there may be four thousand. */
@@ -18,6 +20,8 @@ export const PRICES = {
   check: 100,
   /** A byte of a transaction's hex is decoded and hashed. */
   checkedByte: 0.01,
+  /** Transactions are written to the store together, and what became of them is read. */
+  write: 1_000,
   /** An accepted transaction is stored, signed and sent, and its line told. */
   accept: 400,
   /** A byte of JSON is parsed in slices. */

@@ -34,7 +34,7 @@ it("charges a party for the bytes of its answers, whether it reads them or not",
   await new Promise((resolve) => server.close(resolve));
 });
 
-it("charges a party for the header fields of a request", async () => {
+it("charges a party for its connection, and for the header fields of a request", async () => {
   const charged: number[] = [];
   class CountingLoop extends LoopQueue {
     override enter(...[party, price, start]: Parameters<LoopQueue["enter"]>) {
@@ -48,9 +48,14 @@ it("charges a party for the header fields of a request", async () => {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const headers = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`x${i}`, ""]));
-  const [answer] = await once(get({ port, host: "127.0.0.1", agent: false, headers }), "response");
-  answer.resume();
-  expect(charged).toEqual([expect.closeTo(PRICES.request + 902 * PRICES.field)]);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  for (let i = 0; i < 2; i++) {
+    const [answer] = await once(get({ port, host: "127.0.0.1", agent, headers }), "response");
+    await once(answer.resume(), "end");
+  }
+  agent.destroy();
+  const second = PRICES.request + 902 * PRICES.field;
+  expect(charged).toEqual([expect.closeTo(PRICES.connection + second), expect.closeTo(second)]);
   await new Promise((resolve) => server.close(resolve));
 });
 

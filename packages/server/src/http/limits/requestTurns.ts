@@ -66,6 +66,8 @@ interface Turns {
   leastBytes: number;
   /** The connection ends after its last response. */
   isEnding: boolean;
+  /** The price of the connection, until its first request is charged for it. */
+  unpaid: number;
 }
 
 /**
@@ -173,6 +175,7 @@ export class RequestTurns {
       bodyEnd: 0,
       leastBytes: END_OF_HEAD.length,
       isEnding: false,
+      unpaid: PRICES.connection,
     };
     this.#turns.set(socket, turns);
     socket.once("close", () => turns.waiting && this.#waiting.release(turns.waiting));
@@ -211,7 +214,8 @@ export class RequestTurns {
     });
     const part = partOfBody(bytes);
     if (part === "") drop = readInTurns(request, this.#loop, party.name);
-    const price = PRICES.request + (request.rawHeaders.length / 2) * PRICES.field;
+    const price = turns.unpaid + PRICES.request + (request.rawHeaders.length / 2) * PRICES.field;
+    turns.unpaid = 0;
     const start = () => {
       turns.isWaiting = false;
       this.#countWaiting(turns, socket);
