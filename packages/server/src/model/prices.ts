@@ -5,7 +5,7 @@ export const PRICES = {
   /** A request or frame begins: its head, its key, its route. */
   request: 200,
   /** A header field of a request, of which there may be four thousand. */
-  field: 0.2,
+  field: 0.5,
   /** A WebSocket is opened and closed. */
   upgrade: 500,
   /** A query of the store for a reader is sent, and its answer read. */
