@@ -188,6 +188,15 @@ describe("gas-waiver", () => {
     expect(err).toContain(`  - ${problem}`);
   });
 
+  it("refuses a database's URL of several hosts, which the driver does not know", async () => {
+    for (const hosts of ["one,two", "user@one:5432,two:5432"]) {
+      const env = { DATABASE_URL: `postgres://${hosts}/db` };
+      const { status, err } = await call(["keys", "list"], { ...running(), env });
+      expect(status).toBe(2);
+      expect(err).toContain("  - DATABASE_URL names several hosts");
+    }
+  });
+
   it("lists missing and contradictory settings of serve without quoting a secret", async () => {
     const secret = "5ec2e7".repeat(10);
     const env = { GAS_WAIVER_KEYS: secret, DATABASE_URL: `mysql://user:${secret}@db`, GAS_WAIVER_PORT: "x" };

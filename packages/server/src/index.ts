@@ -67,7 +67,7 @@ export {
   SHARED_OPTIONS,
 } from "./model/options/networkOptions.js";
 export { type Option, type OptionTerms, type ValueOf, withNames } from "./model/options/option.js";
-export { limitConflicts } from "./model/options/optionProblems.js";
+export { limitConflicts, namesSeveralHosts } from "./model/options/optionProblems.js";
 export type { ServerOptions } from "./model/options/options.js";
 export { DEFAULTS } from "./model/options/options.js";
 export {

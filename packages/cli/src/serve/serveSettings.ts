@@ -6,9 +6,9 @@ import {
   type OptionTerms,
   withNames,
 } from "@gas-waiver/server";
-import { databaseUrl, path } from "../settings/parsers.js";
+import { path } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
-import { adminTokens, apiKeys } from "../settings/serviceValues.js";
+import { adminTokens, apiKeys, databaseUrl } from "../settings/serviceValues.js";
 import { namesOf, reloadable, serviceSettings, splitSettings, type Values } from "../settings/setting.js";
 import { CUSTODY, CUSTODY_SETTINGS, type CustodyValues, problemsOfCustody } from "../waivers/custodies.js";
 import { NETWORK_PRESET } from "./networkPreset.js";

@@ -99,13 +99,6 @@ export function url(...protocols: readonly string[]): Parser<string> {
   });
 }
 
-const postgresUrl = url("postgres:", "postgresql:");
-
-/** Parses the URL of a PostgreSQL. White space around it does not count, since files end with a line break. */
-export function databaseUrl(value: string): string {
-  return postgresUrl(value.trim());
-}
-
 /** Parses several URLs, separated by commas. */
 export function urls(...protocols: readonly string[]): Parser<string[]> {
   const parseUrl = url(...protocols);

@@ -4,16 +4,26 @@ import {
   type AdminToken,
   isKeyOrigin,
   isOrigin,
+  namesSeveralHosts,
   parseAddressBlock,
   parseKmsKeyName,
   weaknessOfKey,
 } from "@gas-waiver/server";
 import { noteUnchecked } from "./checksumWarning.js";
 import { listOf, withForm } from "./form.js";
-import { entriesOf, fileOf, text } from "./parsers.js";
+import { entriesOf, fileOf, text, url } from "./parsers.js";
 import { InvalidValueError } from "./setting.js";
 
 // The parsers of values whose rules are the service's own.
+
+const postgresUrl = url("postgres:", "postgresql:");
+
+/** Parses the URL of a PostgreSQL. White space around it does not count, since files end with a line break. */
+export function databaseUrl(value: string): string {
+  const trimmed = value.trim();
+  if (!namesSeveralHosts(trimmed)) return postgresUrl(trimmed);
+  throw new InvalidValueError("names several hosts: give one name that leads to the primary");
+}
 
 /** Parses API keys, as they stand in the Authorization header. The errors never quote a key. */
 export const apiKeys = withForm(listOf(text), (list) => {

@@ -164,7 +164,7 @@ export function numberProblems(options: ResolvedOptions): string[] {
 }
 
 /** The driver connects to one host. The form of `libpq` with several hosts is not always a valid URL. */
-function namesSeveralHosts(url: string): boolean {
+export function namesSeveralHosts(url: string): boolean {
   return /^postgres(ql)?:\/\/(?:[^/@]*@)?[^/?]*,/.test(url);
 }
 
