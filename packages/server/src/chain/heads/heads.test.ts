@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
 import { ScriptedNode } from "../../../test/support/scriptedNode.js";
 import { silent } from "../../../test/support/testPostgres.js";
@@ -73,6 +74,25 @@ describe("new blocks over WebSocket", () => {
     await node.until(({ heads }) => heads.refusals > 0);
     node.mine();
     expect(count()).toBe(0);
+  });
+
+  it("are not announced where the WebSocket leads to no node, and the log says so once", async () => {
+    const lines: string[] = [];
+    const log = pino({ level: "warn", base: null }, { write: (line: string) => void lines.push(line) });
+    let connections = 0;
+    let onSecond = () => {};
+    const second = new Promise<void>((resolve) => (onSecond = resolve));
+    const server = createServer((_request, response) => response.writeHead(404).end());
+    server.on("connection", () => ++connections === 2 && onSecond());
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    ends.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const follower = followHeads(`ws://127.0.0.1:${port}`, log, () => {});
+    await second;
+    follower.close();
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+      "the node's WebSocket cannot be used: new blocks are polled",
+    ]);
   });
 
   it("need not be followed to the end: it stops while connecting, and where nothing answers the handshake", async () => {

@@ -25,7 +25,11 @@ export function followHeads(url: string, log: Logger, onHead: () => void) {
       failures = 0;
       if (kind === "head") onHead();
     });
-    fresh.on("error", (error) => log.debug({ err: error.message }, "the node's WebSocket failed"));
+    fresh.on("error", ({ message: err }) => {
+      if (failures === 0 && !live && !closed)
+        log.warn({ err }, "the node's WebSocket cannot be used: new blocks are polled");
+      else log.debug({ err }, "the node's WebSocket failed");
+    });
     fresh.on("close", () => {
       if (live && !closed) log.warn("the node's WebSocket was lost: new blocks are polled");
       live = false;
