@@ -51,7 +51,7 @@ export class Lane {
   #running: Promise<void> | undefined;
   #wake: () => void = () => undefined;
   #waiting = 0;
-  /** The lines for the next write, and the entries of whose failure it lets their calls know. */
+  /** The lines for the next write, and the entries whose calls hear of their failure after it. */
   readonly #lines: string[] = [];
   readonly #untold: Entry[] = [];
   #written = Promise.resolve();
