@@ -12,7 +12,8 @@ import { isHash, type SubmissionsByHash } from "./submissionsByHash.js";
 
 /** Lets the clients take turns at reading the store. */
 export interface StoreTurns {
-  readOn<T>(caller: LimitedCaller, work: () => Promise<T>): Promise<T>;
+  /** @param queries that the work has one after the other: one by default. */
+  readOn<T>(caller: LimitedCaller, work: () => Promise<T>, queries?: number): Promise<T>;
 }
 
 export interface RecordDependencies {
@@ -26,6 +27,9 @@ export interface RecordDependencies {
   readonly byHash: Pick<SubmissionsByHash, "readable">;
 }
 
+/** One among the unfinished submissions, and one for what it finds, or among those that are finished. */
+const QUERIES_BY_HASH = 2;
+
 /**
  * Makes the function that tells what became of a submission, by its id or by the hash of its transaction (D15, D17), also of a
  * failed one, of which the chain knows nothing. A key sees only its own submissions, and a publishable key only submissions that it
@@ -36,12 +40,16 @@ export function createRecords(dependencies: RecordDependencies) {
   return async (caller: Caller, name: string): Promise<AnySubmissionRecord | undefined> => {
     const { keyId, publishable } = caller;
     const isId = publishable === undefined && isUuid(name);
-    const read = <T>(work: () => Promise<T>) => storeTurns.readOn(caller, () => mapStoreErrors(work));
+    const read = <T>(work: () => Promise<T>, queries = 1) =>
+      storeTurns.readOn(caller, () => mapStoreErrors(work), queries);
     const find = () =>
-      read(async (): Promise<Submission | undefined> => {
-        if (isHash(name)) return (await byHash.readable(keyId, [hexToBytes(name)])).values().next().value;
-        return isId ? (await findReadableSubmissions(store, keyId, [name]))[0] : undefined;
-      });
+      read(
+        async (): Promise<Submission | undefined> => {
+          if (isHash(name)) return (await byHash.readable(keyId, [hexToBytes(name)])).values().next().value;
+          return isId ? (await findReadableSubmissions(store, keyId, [name]))[0] : undefined;
+        },
+        isHash(name) ? QUERIES_BY_HASH : 1,
+      );
     let submission = await find();
     if (submission?.state === "signed") {
       // A client that has got the line of a broadcast must find the broadcast in the record.

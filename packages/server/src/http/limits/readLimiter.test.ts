@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deferred } from "../../../test/support/deferred.js";
+import { PRICES } from "../../model/prices.js";
 import { RateRefusal } from "./rates.js";
 import { createReadLimiter, MAX_WAITING_READS_PER_KEY } from "./readLimiter.js";
 
@@ -12,8 +13,8 @@ function limiterOf(readRatePerSecond: number, readBurst: number) {
       waiting = count;
     },
   };
-  const charged: string[] = [];
-  const loop = { charge: (party: string) => void charged.push(party) };
+  const charged: [string, number][] = [];
+  const loop = { charge: (party: string, price: number) => void charged.push([party, price]) };
   const options = { readRatePerSecond, readBurst };
   const reads = createReadLimiter({ options, metrics, loop, now: () => 0 });
   return { reads, charged, waiting: () => waiting() };
@@ -36,9 +37,12 @@ describe("the reads of a key", () => {
   it("are charged for the queries of the store", async () => {
     const { reads, charged } = limiterOf(1_000, 1_000);
     await reads.read({ keyId: "page", address: "192.0.2.1" }, 1, async () => {});
-    await reads.readOn(KEY, async () => {});
+    await reads.readOn(KEY, async () => {}, 2);
     reads.count(KEY, 1);
-    expect(charged).toEqual(["page 192.0.2.1", "a"]);
+    expect(charged).toEqual([
+      ["page 192.0.2.1", PRICES.read],
+      ["a", 2 * PRICES.read],
+    ]);
   });
 
   it("run one at a time, wait up to a number, and are refused early beyond it, while another key reads", async () => {

@@ -61,10 +61,11 @@ export function createReadLimiter({
   /**
    * Runs a further part of a read that is counted already, when it is the key's turn. A read gives its turn back while it
    * waits for anything but the store.
+   * @param queries that it has one after the other.
    * @throws {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many reads wait.
    */
-  const readOn = <T>(caller: LimitedCaller, work: () => Promise<T>): Promise<T> => {
-    loop.charge(partyOf(caller), PRICES.read, SMALL);
+  const readOn = <T>(caller: LimitedCaller, work: () => Promise<T>, queries = 1): Promise<T> => {
+    loop.charge(partyOf(caller), queries * PRICES.read, SMALL);
     return queue.run(work, ownerOf(caller, MAX_WAITING_READS_PER_ADDRESS));
   };
   return {
