@@ -28,8 +28,8 @@ export interface SendAnswer {
   readonly [made]: "answer";
   readonly verdict: SendVerdict;
   /**
-   * `only`: one request ever carried these bytes to a node, and this is its answer. Otherwise another request may have
-   * brought them, so a refusal proves nothing.
+   * `only`: one request has carried these bytes to a node since they were signed, and this is its answer. Otherwise another request
+   * may have brought them, so a refusal proves nothing.
    */
   readonly delivery: "only" | "repeated";
   /** A node answered this call. Otherwise the verdict is `disputed` where it answers others, and `ambiguous` where not. */

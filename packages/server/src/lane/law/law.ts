@@ -17,8 +17,8 @@ import type { Failure } from "../../model/submission/submission.js";
  *       InnerTx: the wrapper is dead, and the submission is queued again. After such a failure its pause is long, and grows. If
  *       it is the third wrapper that failed so, or that blocks left out, and no earlier one may still land, the submission has failed.
  *   L5  A node returned the wrapper's hash for it, or shows it: the submission is broadcast.
- *   L6  A node refused the wrapper by a rule of the closed list, in answer to the only request that ever carried these bytes,
- *       and no earlier wrapper of the submission may still land: the submission has failed, by the name of the rule.
+ *   L6  A node refused the wrapper by a rule of the closed list, in answer to the only request with it since it was signed, and no
+ *       earlier wrapper of the submission may still land: the submission has failed, by the name of the rule.
  *   L7  A node surely did not take the wrapper now and may do so later, or refused the only request with it while an earlier
  *       wrapper may still land: the submission is queued again, for a while.
  *   L8  Any other answer is unclear. Where a node answers, if only to others, and so again at once (`send/broadcaster.ts`), the answer
