@@ -1,8 +1,7 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import { ResponseTooLargeError } from "../chain/rpc/httpPoster.js";
+import { type AnswerMemory, ResponseTooLargeError } from "../chain/rpc/httpPoster.js";
 import { NodeRpcError, type Rpc, type RpcCall, type RpcOutcome } from "../chain/rpc/rpc.js";
 import type { Caller } from "../model/keys/caller.js";
-import type { MemoryReservation } from "../model/memoryReservation.js";
 import { WorkQueue } from "../util/workQueue.js";
 import type { AnswerCache } from "./answerCache.js";
 import { EncodedJson, GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
@@ -61,7 +60,7 @@ const MAX_WAITING_PER_CLIENT = 200;
 export function createNodeReader(
   rpc: GatewayRpc,
   cache: AnswerCache,
-  openMemory: (caller: Caller) => MemoryReservation,
+  openMemory: (caller: Caller) => AnswerMemory,
   charge: (caller: Caller) => void,
 ): NodeReader {
   const queue = new WorkQueue({

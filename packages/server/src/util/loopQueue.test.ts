@@ -163,6 +163,18 @@ describe("a party that uses much of the event loop", () => {
     expect(begun).toHaveLength(2);
   });
 
+  it("has no more of a busy loop than a fifth, however large its pieces of work are", () => {
+    const { loop, begun } = flooded();
+    const lightWorks = () => void loop.run("light", PRICE, () => {});
+    lightWorks();
+    for (let i = 0; i < 10; i++) loop.enter("flood", 100_000, () => begun.push("large"));
+    for (let ms = 0; ms < 2_500; ms += 50) {
+      vi.advanceTimersByTime(50);
+      lightWorks();
+    }
+    expect(begun.filter((name) => name === "large")).toHaveLength(5);
+  });
+
   it("leaves room for its own small requests", () => {
     const { loop, begun } = flooded();
     void loop.run("flood", PRICE, () => begun.push("small"), "small");

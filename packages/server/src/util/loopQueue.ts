@@ -35,8 +35,9 @@ const PARTS = 2;
 const MAX_USE = 0.5;
 /** The use of the loop is measured over at least this long. */
 const WINDOW_MS = 10;
-/** One of the heavy parties has a turn at least this often. */
+/** The heavy parties have a turn at least this often, or else this share of the loop, however large a piece of their work is. */
 const MAX_WAIT_MS = 20;
+const HEAVY_SHARE = 0.2;
 /** The pause after which parties that had to wait are asked for again. */
 const RETRY_MS = 2;
 
@@ -80,7 +81,8 @@ export class LoopQueue {
   #retry: NodeJS.Timeout | undefined;
   /** The work of parties within their shares that was begun last: of so many parts, the latest first. */
   #lastLight: readonly LightWork[] = [];
-  #lastHeavyAt = Number.NEGATIVE_INFINITY;
+  /** The heavy parties have had a turn, and make room until then. */
+  #heavyRestUntil = Number.NEGATIVE_INFINITY;
   #use = { measuredAt: Number.NEGATIVE_INFINITY, share: 0 };
 
   constructor({ now = () => performance.now(), measureUse = createUseMeter() }: LoopQueueDependencies = {}) {
@@ -168,8 +170,10 @@ export class LoopQueue {
     const rest = Math.max(0, (this.#now() - startedAt) * 1_000 - price);
     if (rest > 0) this.#charge(party, part, rest);
     this.#left -= price + rest;
-    if (isHeavy) this.#lastHeavyAt = this.#now();
-    else {
+    if (isHeavy) {
+      const restMs = (price + rest) / 1_000 / HEAVY_SHARE;
+      this.#heavyRestUntil = this.#now() + Math.max(MAX_WAIT_MS, restMs);
+    } else {
       const others = this.#lastLight.filter((one) => one.party !== party || one.part !== part);
       this.#lastLight = [{ party, part, at: this.#now() }, ...others.slice(0, PARTS)];
     }
@@ -188,7 +192,7 @@ export class LoopQueue {
   /** The work for which parties beyond their shares make room now. */
   #lightsAtWork(): readonly LightWork[] {
     const now = this.#now();
-    if (now - this.#lastHeavyAt >= MAX_WAIT_MS || !this.#isLoopBusy()) return [];
+    if (now >= this.#heavyRestUntil || !this.#isLoopBusy()) return [];
     return this.#lastLight.filter(({ at }) => now - at < ACTIVE_MS);
   }
 

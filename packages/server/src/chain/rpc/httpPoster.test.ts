@@ -104,6 +104,7 @@ describe("an answer that counts against a memory", () => {
   async function post(bytes: number) {
     const port = await listen(createServer((_request, response) => response.end(" ".repeat(bytes))));
     let [held, most] = [0, 0];
+    const turns: unknown[] = [];
     const openMemory = () => ({
       grow(more: number) {
         if (held + more > 200_000) throw new Error("this key holds 200,000 bytes");
@@ -113,6 +114,10 @@ describe("an answer that counts against a memory", () => {
       release() {
         held = 0;
       },
+      async turn(waiting: number) {
+        await new Promise(setImmediate);
+        turns.push({ waiting, held });
+      },
     });
     const answer = await posterTo(`http://127.0.0.1:${port}`)
       .post("{}", false, openMemory)
@@ -120,11 +125,13 @@ describe("an answer that counts against a memory", () => {
         ({ text }) => text.length,
         (error: Error) => error,
       );
-    return { answer, most, held };
+    return { answer, most, held, turns };
   }
 
-  it("counts while it is read", async () => {
-    expect(await post(150_000)).toEqual({ answer: 150_000, most: 150_000, held: 0 });
+  it("counts while it is read, and waits for a turn to be parsed if it is large", async () => {
+    const turns = [{ waiting: 150_000, held: 150_000 }];
+    expect(await post(150_000)).toEqual({ answer: 150_000, most: 150_000, held: 0, turns });
+    expect((await post(50_000)).turns).toEqual([]);
   });
 
   it("is cut where there is no room", async () => {

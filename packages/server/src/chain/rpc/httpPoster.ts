@@ -50,8 +50,17 @@ export interface PosterOptions {
   readonly takeTurn?: (() => boolean) | undefined;
 }
 
+/** The memory of one answer. */
+export interface AnswerMemory extends MemoryReservation {
+  /** Resolves when a large answer may be read, which takes the event loop a tenth of a second for 10 MB. */
+  turn?(bytes: number): Promise<void>;
+}
+
 /** Opens a reservation for one answer. */
-export type OpenMemory = () => MemoryReservation;
+export type OpenMemory = () => AnswerMemory;
+
+/** An answer of more bytes is read in its turn. */
+const MAX_BYTES_AT_ONCE = 65_536;
 
 /** Posts to one endpoint over connections that are kept alive. */
 export interface Poster {
@@ -116,7 +125,7 @@ export function createPoster(
     agents.keepAlive.destroy();
     agents.fresh.destroy();
   });
-  const postOnce = (body: string, agent: http.Agent, memory?: MemoryReservation) =>
+  const postOnce = (body: string, agent: http.Agent, memory?: AnswerMemory) =>
     new Promise<ReceivedAnswer>((resolve, reject) => {
       if (signal.aborted) return reject(closing);
       const fail = (error: Error) => reject(signal.aborted ? closing : error);
@@ -124,24 +133,23 @@ export function createPoster(
       const clientRequest = request({ ...target, headers, agent });
       const onTimeout = () => clientRequest.destroy(new Error(`no answer within ${rpcTimeoutMs} ms`));
       const timer = setTimeout(onTimeout, rpcTimeoutMs);
-      let isComplete = false;
+      let answered: IncomingMessage | undefined;
       clientRequest.once("close", () => {
         clearTimeout(timer);
+        if (answered?.complete) return;
         memory?.release();
-        if (!isComplete) fail(new Error("the connection was closed before the answer was complete"));
+        fail(new Error("the connection was closed before the answer was complete"));
       });
-      let answered = false;
       clientRequest.on("error", (error) =>
         fail(!answered && isStale(clientRequest, error) ? new StaleConnectionError() : error),
       );
       clientRequest.once("response", (response) => {
-        answered = true;
+        answered = response;
         const tooLarge = (error: ResponseTooLargeError) => {
           fail(error);
           clientRequest.destroy();
         };
         const onAnswer = (answer: ReceivedAnswer) => {
-          isComplete = true;
           // Whoever gets the answer counts it from here.
           memory?.release();
           resolve({ ...answer, text: removeSecrets(answer.text) });
@@ -217,7 +225,7 @@ interface AnswerReader {
 /** Reads an answer of at most `maxBytes`, while there is memory for it. */
 function readAnswer(
   response: IncomingMessage,
-  { maxBytes, memory }: { readonly maxBytes: number; readonly memory: MemoryReservation | undefined },
+  { maxBytes, memory }: { readonly maxBytes: number; readonly memory: AnswerMemory | undefined },
   { fail, tooLarge, onAnswer }: AnswerReader,
 ): void {
   const parts: Buffer[] = [];
@@ -232,7 +240,8 @@ function readAnswer(
     }
     if (bytes > maxBytes) tooLarge(new ResponseTooLargeError(`the answer has more than ${maxBytes} bytes`));
   });
-  response.once("end", () => {
+  response.once("end", async () => {
+    if (bytes > MAX_BYTES_AT_ONCE) await memory?.turn?.(bytes);
     const { statusCode: status = 0, headers } = response;
     onAnswer({
       status,

@@ -34,7 +34,11 @@ export function buildGateway(services: GatewayServices): GatewayParts {
     node: createNodeReader(
       gatewayRpc,
       cache,
-      (caller) => bodyMemory.openReservation(caller),
+      (caller) => ({
+        ...bodyMemory.openReservation(caller),
+        // It is parsed, and written again.
+        turn: (bytes) => loop.run(partyOf(caller), 2 * bytes * PRICES.parsedByte, () => {}),
+      }),
       (caller) => loop.charge(partyOf(caller), PRICES.call, SMALL),
     ),
     policies: { current: policy.policies },
