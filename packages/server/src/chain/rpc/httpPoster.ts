@@ -136,7 +136,7 @@ export function createPoster(
       let answered: IncomingMessage | undefined;
       clientRequest.once("close", () => {
         clearTimeout(timer);
-        if (answered?.complete) return;
+        if (answered?.readableEnded) return;
         memory?.release();
         fail(new Error("the connection was closed before the answer was complete"));
       });
