@@ -22,11 +22,17 @@ export class Safety {
     this.#options = options;
   }
 
-  /** Whether a submission has failed with what counts as proof, or waits behind a nonce of its sender whose submission has. */
+  /**
+   * Whether a submission has failed with what counts as proof, or waits behind a nonce of its sender whose submission has, or which a
+   * failover of the database may have lost.
+   */
   isExcused({ innerHash, user, nonce, sender }: UserSubmission): boolean {
-    const next = this.#options.chain.nonceOf(sender);
+    const { chain, lossUntil } = this.#options;
+    const next = chain.nonceOf(sender);
+    const isGone = (one: UserSubmission) =>
+      this.#excused.has(one.innerHash) || (one.acceptedAt !== undefined && one.acceptedAt <= lossUntil);
     const isInFront = (one: UserSubmission) =>
-      one.user === user && one.nonce < nonce && next <= BigInt(one.nonce) && this.#excused.has(one.innerHash);
+      one.user === user && one.nonce < nonce && next <= BigInt(one.nonce) && isGone(one);
     return this.#excused.has(innerHash) || this.#options.submissions().some(isInFront);
   }
 
