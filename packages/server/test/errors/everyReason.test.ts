@@ -15,6 +15,7 @@ import { REASON_NOTES } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/keyAdmin.js";
 import { problemsOfDetails } from "../support/description.js";
+import { failRecords } from "../support/failRecords.js";
 import { REGISTRY, withRegistry } from "../support/policies.js";
 import { replyToBytes } from "../support/rawReply.js";
 import {
@@ -337,7 +338,7 @@ describe("every reason of the documentation", () => {
     other.send({ id: 1, transactions: [innerOf(7)] });
     see("frame", (await other.next()).error as ErrorBody);
     other.socket.close();
-    await full.query("drop view submissions cascade");
+    await failRecords(full);
     seeReply(await full.call("GET", "/v1/submissions", undefined, GOOD_HEADERS));
     await seeFrames(full, { id: 1, watch: ["019e3b1c-7d52-7c4e-9a3b-5f0c2d8e6a72"] });
     const stored = await services.start();

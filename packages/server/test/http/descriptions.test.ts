@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerMalformedRequest } from "../../src/http/errors.js";
 import { openKeyAdmin } from "../../src/keys/keyAdmin.js";
 import { Description } from "../support/description.js";
+import { failRecords } from "../support/failRecords.js";
 import { ModelRegistry } from "../support/modelRegistry.js";
 import { replyFrom, replyToBytes } from "../support/rawReply.js";
 import type { ScriptedNode } from "../support/scriptedNode.js";
@@ -348,10 +349,7 @@ describe("a service whose node is away", () => {
 describe("a service that fails", () => {
   it("answers as described", async () => {
     const service = await services.start();
-    // Waits until the lanes have started.
-    await service.until("select from lanes where owner is not null");
-    // To drop the tables could be a deadlock with the statements of the lanes.
-    await service.query("alter schema public rename to elsewhere");
+    await failRecords(service);
     await expectEach(FAILING, service);
   });
 });
