@@ -163,9 +163,7 @@ async function startParts(foundations: KeyedFoundations) {
   const gatewayRpc = createRpc({ ...ofClients, readPriority: "gateway" });
   const checkedChain = new NodeClient(createRpc({ ...ofClients, readPriority: "check" }), options.chainId);
   // Whoever sends what reverts has it replayed.
-  const replayRpc = createRpc({
-    ...{ ...ofClients, readPriority: "check", maxResponseBytes: MAX_REPLAY_BYTES },
-  });
+  const replayRpc = createRpc({ ...ofClients, readPriority: "check", maxResponseBytes: MAX_REPLAY_BYTES });
   const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
   const served = await findServedChain({ chain, store, options }, foundations.isAlone);

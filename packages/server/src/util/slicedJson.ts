@@ -1,6 +1,6 @@
 import { assertFewValues, MAX_JSON_VALUES, ProtocolError } from "@gas-waiver/protocol";
 
-/** Bytes of JSON that are parsed in one turn of the event loop. More may take milliseconds, for which everybody would wait. */
+/** Bytes of JSON that are parsed or written in one turn of the event loop. More may take milliseconds, for which everybody would wait. */
 export const MAX_BYTES_AT_ONCE = 65_536;
 /** The memory of a value beside its text: an empty object has 56 bytes, which two characters stand for. */
 const BYTES_OF_VALUE = 64;

@@ -6,6 +6,7 @@ import { urlToHttpOptions } from "node:url";
 import { wasNeverSent } from "@gas-waiver/protocol";
 import type { MemoryReservation } from "../../model/memoryReservation.js";
 import { onAbort } from "../../util/onAbort.js";
+import { MAX_BYTES_AT_ONCE } from "../../util/slicedJson.js";
 import { createSecretRemover } from "./urlSecrets.js";
 
 /** The longest answer that is read. geth ends the answer of a batch at 25 MB. */
@@ -52,15 +53,12 @@ export interface PosterOptions {
 
 /** The memory of one answer. */
 export interface AnswerMemory extends MemoryReservation {
-  /** Resolves when a large answer may be read, which takes the event loop a tenth of a second for 10 MB. */
+  /** Resolves when an answer of more than {@link MAX_BYTES_AT_ONCE} may be read, which takes the event loop a tenth of a second for 10 MB. */
   turn?(bytes: number): Promise<void>;
 }
 
 /** Opens a reservation for one answer. */
 export type OpenMemory = () => AnswerMemory;
-
-/** An answer of more bytes is read in its turn. */
-const MAX_BYTES_AT_ONCE = 65_536;
 
 /** Posts to one endpoint over connections that are kept alive. */
 export interface Poster {
